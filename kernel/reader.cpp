@@ -1,0 +1,267 @@
+#include "reader.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace saltus {
+
+namespace {
+
+enum Kind : std::uint8_t { bad, space, open, close, comment, name };
+
+// Printable ASCII is a name character, save what PDDL uses itself and quotes, which no planner reads alike.
+constexpr std::array<Kind, 256> kinds() {
+    std::array<Kind, 256> table{};
+    for (int c = 0; c < 256; ++c) table[static_cast<std::size_t>(c)] = (c > 32 && c < 127) ? name : bad;
+    for (unsigned char c : {' ', '\t', '\n', '\r', '\f', '\v'}) table[c] = space;
+    for (unsigned char c : {'"', '\'', '`', ',', '\\', '{', '}'}) table[c] = bad;
+    table['('] = open;
+    table[')'] = close;
+    table[';'] = comment;
+    return table;
+}
+
+constexpr std::array<Kind, 256> kKinds = kinds();
+
+Kind kind_of(char c) { return kKinds[static_cast<unsigned char>(c)]; }
+
+std::size_t name_end(std::string_view text, std::size_t i) {
+    while (i < text.size() && kind_of(text[i]) == name) ++i;
+    return i;
+}
+
+std::size_t line_end(std::string_view text, std::size_t i) {
+    const void* found = std::memchr(text.data() + i, '\n', text.size() - i);
+    return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) : text.size();
+}
+
+// Number of tokens, so that the arrays are allocated once: growing them by doubling would cost a third of the peak memory.
+std::size_t count_tokens(std::string_view text) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        switch (kind_of(text[i])) {
+            case open:
+            case close: ++count; ++i; break;
+            case name: ++count; i = name_end(text, i); break;
+            case comment: i = line_end(text, i); break;
+            default: ++i; break;
+        }
+    }
+    return count;
+}
+
+// Interned lower-case names: open addressing over views into `symbols`' own text is not stable while it grows, so the
+// table keeps hashes and indices only.
+class SymbolTable {
+public:
+    explicit SymbolTable(std::vector<std::string>& symbols) : symbols_(symbols), slots_(1024, Slot{0, -1}) {}
+
+    std::int32_t intern(std::string_view text) {
+        std::uint64_t hash = 1469598103934665603ULL;
+        for (char c : text) hash = (hash ^ lower(c)) * 1099511628211ULL;
+        hash ^= hash >> 29;
+        std::size_t mask = slots_.size() - 1;
+        std::size_t i = hash & mask;
+        for (; slots_[i].symbol >= 0; i = (i + 1) & mask)
+            if (slots_[i].hash == hash && same(symbols_[static_cast<std::size_t>(slots_[i].symbol)], text)) return slots_[i].symbol;
+        auto symbol = static_cast<std::int32_t>(symbols_.size());
+        std::string copy(text);
+        for (char& c : copy) c = static_cast<char>(lower(c));
+        symbols_.push_back(std::move(copy));
+        slots_[i] = Slot{hash, symbol};
+        if (symbols_.size() * 2 > slots_.size()) grow();
+        return symbol;
+    }
+
+private:
+    struct Slot {
+        std::uint64_t hash;
+        std::int32_t symbol;
+    };
+
+    static unsigned char lower(char c) {
+        auto u = static_cast<unsigned char>(c);
+        return (u >= 'A' && u <= 'Z') ? static_cast<unsigned char>(u + 32) : u;
+    }
+
+    static bool same(const std::string& known, std::string_view text) {
+        if (known.size() != text.size()) return false;
+        for (std::size_t i = 0; i < text.size(); ++i)
+            if (static_cast<unsigned char>(known[i]) != lower(text[i])) return false;
+        return true;
+    }
+
+    void grow() {
+        std::vector<Slot> larger(slots_.size() * 2, Slot{0, -1});
+        std::size_t mask = larger.size() - 1;
+        for (const Slot& slot : slots_) {
+            if (slot.symbol < 0) continue;
+            std::size_t i = slot.hash & mask;
+            while (larger[i].symbol >= 0) i = (i + 1) & mask;
+            larger[i] = slot;
+        }
+        slots_ = std::move(larger);
+    }
+
+    std::vector<std::string>& symbols_;
+    std::vector<Slot> slots_;
+};
+
+}  // namespace
+
+Tokens scan(std::string_view text, std::uint32_t max_nesting) {
+    Tokens result;
+    auto fail = [&](ScanError error, std::size_t at) {
+        result.error = error;
+        result.error_offset = at;
+        result.token = {};
+        result.offset = {};
+        result.symbols = {};
+    };
+    const std::size_t count = count_tokens(text);
+    result.token.reserve(count);
+    result.offset.reserve(count);
+    SymbolTable table(result.symbols);
+    std::vector<std::uint32_t> opened;
+    std::size_t i = text.substr(0, 3) == "\xEF\xBB\xBF" ? 3 : 0;  // a byte order mark is no text
+    while (i < text.size()) {
+        switch (kind_of(text[i])) {
+            case space: ++i; break;
+            case comment: i = line_end(text, i); break;
+            case open:
+                if (opened.empty() && !result.token.empty()) return fail(ScanError::second, i), result;
+                if (opened.size() >= max_nesting) return fail(ScanError::nesting, i), result;
+                opened.push_back(static_cast<std::uint32_t>(result.token.size()));
+                result.token.push_back(0);
+                result.offset.push_back(static_cast<std::uint32_t>(i++));
+                break;
+            case close:
+                if (opened.empty()) return fail(ScanError::extra_close, i), result;
+                result.token[opened.back()] = ~static_cast<std::int32_t>(result.token.size());
+                opened.pop_back();
+                result.token.push_back(kClose);
+                result.offset.push_back(static_cast<std::uint32_t>(i++));
+                break;
+            case name: {
+                if (opened.empty()) return fail(ScanError::outside, i), result;
+                std::size_t end = name_end(text, i);
+                result.token.push_back(table.intern(text.substr(i, end - i)));
+                result.offset.push_back(static_cast<std::uint32_t>(i));
+                i = end;
+                break;
+            }
+            case bad: return fail(ScanError::character, i), result;
+        }
+    }
+    if (!opened.empty()) return fail(ScanError::unclosed, result.offset[opened.back()]), result;
+    if (result.token.empty()) fail(ScanError::empty, 0);
+    return result;
+}
+
+namespace {
+
+// Set of atoms seen so far, by index into the growing result.
+class AtomSet {
+public:
+    explicit AtomSet(const Atoms& atoms) : atoms_(atoms), slots_(1024, -1) {}
+
+    // True if the atom just appended as number `index` (arguments from `start`) was not there; forgets it otherwise.
+    bool insert(std::int32_t index, std::size_t start, std::size_t arity) {
+        starts_.push_back(start);
+        std::size_t mask = slots_.size() - 1;
+        std::size_t i = hash(index, arity) & mask;
+        for (; slots_[i] >= 0; i = (i + 1) & mask) {
+            if (equal(slots_[i], index, arity)) {
+                starts_.pop_back();
+                return false;
+            }
+        }
+        slots_[i] = index;
+        if (starts_.size() * 2 > slots_.size()) grow();
+        return true;
+    }
+
+private:
+    std::uint64_t hash(std::int32_t index, std::size_t arity) const {
+        auto at = static_cast<std::size_t>(index);
+        std::uint64_t h = static_cast<std::uint64_t>(atoms_.predicate[at]) + 0x9E3779B97F4A7C15ULL;
+        for (std::size_t k = 0; k < arity; ++k) {
+            h ^= static_cast<std::uint64_t>(atoms_.argument[starts_[at] + k]);
+            h *= 0xBF58476D1CE4E5B9ULL;
+            h ^= h >> 31;
+        }
+        return h;
+    }
+
+    bool equal(std::int32_t a, std::int32_t b, std::size_t arity) const {
+        auto x = static_cast<std::size_t>(a);
+        auto y = static_cast<std::size_t>(b);
+        if (atoms_.predicate[x] != atoms_.predicate[y]) return false;
+        for (std::size_t k = 0; k < arity; ++k)
+            if (atoms_.argument[starts_[x] + k] != atoms_.argument[starts_[y] + k]) return false;
+        return true;
+    }
+
+    void grow() {
+        std::vector<std::int32_t> larger(slots_.size() * 2, -1);
+        std::size_t mask = larger.size() - 1;
+        for (std::int32_t index : slots_) {
+            if (index < 0) continue;
+            auto at = static_cast<std::size_t>(index);
+            std::size_t end = at + 1 < starts_.size() ? starts_[at + 1] : atoms_.argument.size();
+            std::size_t i = hash(index, end - starts_[at]) & mask;
+            while (larger[i] >= 0) i = (i + 1) & mask;
+            larger[i] = index;
+        }
+        slots_ = std::move(larger);
+    }
+
+    const Atoms& atoms_;
+    std::vector<std::size_t> starts_;
+    std::vector<std::int32_t> slots_;
+};
+
+}  // namespace
+
+Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::int32_t end, const AtomTables& tables) {
+    Atoms result;
+    AtomSet seen(result);
+    auto at = [&](std::int32_t i) { return token[static_cast<std::size_t>(i)]; };
+    // Appends the arguments of the atom in tokens (i, stop) to the result; false if it is not sound.
+    auto read = [&](std::int32_t i, std::int32_t stop, std::int32_t predicate) {
+        const std::int32_t arity = tables.arity[static_cast<std::size_t>(predicate)];
+        if (stop - i - 2 != arity) return false;
+        for (std::int32_t k = 0; k < arity; ++k) {
+            const std::int32_t symbol = at(i + 2 + k);
+            if (symbol < 0) return false;
+            const std::int32_t object = tables.object_of_symbol[static_cast<std::size_t>(symbol)];
+            if (object < 0) return false;
+            const auto slot = static_cast<std::size_t>(tables.first_slot[static_cast<std::size_t>(predicate)] + k);
+            const auto type = static_cast<std::size_t>(tables.object_type[static_cast<std::size_t>(object)]);
+            if (!tables.allowed[slot * static_cast<std::size_t>(tables.types) + type]) return false;
+            result.argument.push_back(object);
+        }
+        return true;
+    };
+    for (std::int32_t i = begin; i < end; i = ~at(i) + 1) {
+        result.refused = i;
+        if (at(i) >= kClose || at(i + 1) < 0) return result;  // a word, an empty list, or a list instead of a predicate
+        const std::int32_t predicate = tables.predicate_of_symbol[static_cast<std::size_t>(at(i + 1))];
+        if (predicate == kSpecialHead) {
+            result.special.push_back(i);
+            continue;
+        }
+        const std::size_t start = result.argument.size();
+        if (predicate < 0 || !read(i, ~at(i), predicate)) return result;
+        result.predicate.push_back(predicate);
+        if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start, result.argument.size() - start)) {
+            result.duplicate.push_back(i);
+            result.predicate.pop_back();
+            result.argument.resize(start);
+        }
+    }
+    result.refused = -1;
+    return result;
+}
+
+}  // namespace saltus

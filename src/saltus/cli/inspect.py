@@ -1,0 +1,177 @@
+"""Commands that look at problems and plans: `info`, `stats`, `validate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from saltus.cli import output
+from saltus.cli.exit_codes import ExitCode
+from saltus.pddl import Source, parse_domain
+from saltus.task import Suite, Task, find_suites, load, read_plan
+from saltus.task import validate as judge
+
+DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
+ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def read_task(domain: Path, problem: Path) -> Task:
+    """The task of two files; warnings of the reader go to standard error."""
+    task = load(domain, problem)
+    for message in task.problem.warnings:
+        output.warning(message)
+    return task
+
+
+def info(domain: DomainFile, problem: ProblemFile, json: Json = False) -> None:
+    """Show the sizes, types, predicates and schemas of a problem.
+
+    Objects and atoms are counted as in the paper: constants are objects, and every object adds an atom for each of its
+    types.
+
+    Examples:
+
+        saltus info examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
+
+        saltus info examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl --json
+    """
+    task = read_task(domain, problem)
+    facts = describe(task)
+    if json:
+        output.print_json(facts)
+        return
+    console = output.console()
+    console.print(f"[bold]{task.domain.name}[/bold] / [bold]{task.name}[/bold]")
+    console.print(
+        f"{task.object_count:,} objects, {task.atom_count:,} atoms, {len(task.initial_state):,} fluent atoms, "
+        f"{len(task.goal.positive) + len(task.goal.negative):,} goal atoms"
+    )
+    console.print(output.table("Types", ["type", "objects"], list(facts["types"].items())))
+    predicates = [
+        (entry["name"], entry["kind"], entry["arity"], entry["initial atoms"], entry["goal atoms"])
+        for entry in facts["predicates"]
+    ]
+    console.print(output.table("Predicates", ["predicate", "kind", "arity", "initial", "goal"], predicates, left=2))
+    schemas = [
+        (entry["name"], " ".join(entry["parameters"]), entry["preconditions"], entry["adds"], entry["deletes"])
+        for entry in facts["schemas"]
+    ]
+    columns = ["schema", "parameters", "preconditions", "adds", "deletes"]
+    console.print(output.table("Schemas", columns, schemas, left=2))
+
+
+def describe(task: Task) -> dict[str, Any]:
+    """Facts about a task as plain values."""
+    declared = len(task.domain.types)
+    members = task.is_a[task.object_type, :declared].sum(axis=0).tolist()
+    goal_predicates = [task.decode(code)[0] for code in (*task.goal.positive.tolist(), *task.goal.negative.tolist())]
+    initial = task.problem.init_predicate.tolist()
+    return {
+        "domain": task.domain.name,
+        "problem": task.name,
+        "requirements": list(task.domain.requirements),
+        "objects": task.object_count,
+        "atoms": task.atom_count,
+        "fluent_atoms": len(task.initial_state),
+        "goal_atoms": len(goal_predicates),
+        "goal_holds": task.goal.holds(task.initial_state),
+        "goal_impossible": task.goal.impossible,
+        "action_costs": task.has_costs,
+        "types": dict(zip(task.types[:declared], members, strict=True)),
+        "predicates": [
+            {
+                "name": predicate.name,
+                "kind": "fluent" if task.fluent[i] else "static",
+                "arity": int(task.arity[i]),
+                "initial atoms": initial.count(i),
+                "goal atoms": goal_predicates.count(i),
+            }
+            for i, predicate in enumerate(task.domain.predicates)
+        ],
+        "schemas": [
+            {
+                "name": schema.name,
+                "parameters": [f"{p.name} - {' or '.join(p.types)}" for p in task.domain.schemas[i].parameters],
+                "preconditions": len(schema.precondition),
+                "adds": sum(len(effect.adds) for effect in schema.effects),
+                "deletes": sum(len(effect.deletes) for effect in schema.effects),
+                "conditional": schema.is_conditional,
+            }
+            for i, schema in enumerate(task.schemas)
+        ],
+    }
+
+
+GROUPS = {"training": ("training",), "validation": ("validation",), "test": ("easy", "medium", "hard", "test")}
+"""Columns of the paper's data table and the splits that go into each."""
+
+
+def stats(
+    folder: Annotated[Path, typer.Argument(help="A folder with domain.pddl, or a folder of such.")],
+    json: Json = False,
+) -> None:
+    """Show the paper's data table for a folder: problems, objects and atoms of every split.
+
+    Example:
+
+        saltus stats examples/blocksworld
+    """
+    suites = find_suites(folder)
+    files = [(suite, split, path) for suite in suites for split, paths in suite.splits.items() for path in paths]
+    domains = {suite.domain: parse_domain(Source.from_file(suite.domain)) for suite in suites}
+    sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for suite, split, path in output.progress(files, "Reading"):
+        task = load(domains[suite.domain], path)
+        sizes.setdefault((suite.name, split), []).append((task.object_count, task.atom_count))
+    rows = [row for suite in suites for row in _rows(suite, sizes)]
+    columns = ["domain", "split", "problems", "objects min", "objects max", "atoms min", "atoms max"]
+    if json:
+        output.print_json([dict(zip([c.replace(" ", "_") for c in columns], row, strict=True)) for row in rows])
+    else:
+        output.console().print(output.table(f"Problems in {folder}", columns, rows, left=2))
+
+
+def _rows(suite: Suite, sizes: dict[tuple[str, str], list[tuple[int, int]]]) -> list[tuple[str | int, ...]]:
+    rows: list[tuple[str | int, ...]] = []
+    for group, splits in GROUPS.items():
+        found = [pair for split in splits for pair in sizes.get((suite.name, split), [])]
+        if found:
+            objects, atoms = zip(*found, strict=True)
+            rows.append((suite.name, group, len(found), min(objects), max(objects), min(atoms), max(atoms)))
+    return rows
+
+
+def validate(
+    domain: DomainFile,
+    problem: ProblemFile,
+    plan: Annotated[Path, typer.Argument(help="Plan file: one '(action argument …)' a line.")],
+    json: Json = False,
+) -> int:
+    """Replay a plan and say whether it is valid: exit code 0 if so, 1 if not, with the reason.
+
+    Example:
+
+        saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl examples/blocksworld/p100.plan
+    """
+    task = read_task(domain, problem)
+    verdict = judge(task, read_plan(plan))
+    if json:
+        output.print_json(
+            {
+                "valid": verdict.valid,
+                "length": verdict.length,
+                "cost": verdict.cost,
+                "unit_cost": verdict.unit_cost,
+                "reason": verdict.reason,
+                "step": verdict.step,
+            }
+        )
+    elif verdict:
+        kind = "unit cost" if verdict.unit_cost else "general cost"
+        print(f"valid: {verdict.length} actions, cost {verdict.cost:g} ({kind})")
+    else:
+        print(f"invalid: {verdict.reason}")
+    return ExitCode.SUCCESS if verdict else ExitCode.INVALID_PLAN

@@ -1,0 +1,61 @@
+"""Command line: where text goes. Results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+Entry = TypeVar("Entry")
+
+FILE_WIDTH = 200
+"""Columns of a table that does not go to a terminal."""
+
+
+def console() -> Console:
+    """Console for results; made when needed, so that a redirected stream is seen, which takes wide tables."""
+    result = Console(highlight=False)
+    return result if result.is_terminal else Console(highlight=False, width=FILE_WIDTH)
+
+
+def error_console() -> Console:
+    """Console for messages and progress."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def error(message: str) -> None:
+    """One line that says what went wrong."""
+    print(f"saltus: error: {message}", file=sys.stderr)
+
+
+def warning(message: str) -> None:
+    """One line about something odd that did not stop the work."""
+    print(f"saltus: warning: {message}", file=sys.stderr)
+
+
+def print_json(value: object) -> None:
+    """The value as JSON on standard output."""
+    print(json.dumps(value, indent=2))
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1) -> Table:
+    """A table whose first `left` columns are text and whose others are figures."""
+    result = Table(title=title, title_justify="left", header_style="bold")
+    for i, column in enumerate(columns):
+        result.add_column(column, justify="left" if i < left else "right", overflow="fold")
+    for row in rows:
+        result.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
+    return result
+
+
+def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
+    """The entries with a progress bar on standard error, if that is a terminal."""
+    terminal = error_console()
+    yield from track(
+        entries, description=description, console=terminal, transient=True, disable=not terminal.is_terminal
+    )

@@ -1,0 +1,44 @@
+"""Stage `pddl`: text in, `Domain` and `Problem` out: immutable, checked for meaning, with source positions."""
+
+from saltus.pddl.domain import parse_domain
+from saltus.pddl.problem import parse_problem
+from saltus.pddl.source import Source
+from saltus.pddl.structures import (
+    OBJECT,
+    Condition,
+    Cost,
+    Domain,
+    Effect,
+    ForAll,
+    Function,
+    Literal,
+    NumericTerm,
+    Predicate,
+    Problem,
+    Schema,
+    Type,
+    TypedName,
+)
+from saltus.pddl.writer import write_domain, write_problem
+
+__all__ = [
+    "OBJECT",
+    "Condition",
+    "Cost",
+    "Domain",
+    "Effect",
+    "ForAll",
+    "Function",
+    "Literal",
+    "NumericTerm",
+    "Predicate",
+    "Problem",
+    "Schema",
+    "Source",
+    "Type",
+    "TypedName",
+    "parse_domain",
+    "parse_problem",
+    "write_domain",
+    "write_problem",
+]

@@ -1,0 +1,316 @@
+"""Stage `pddl`, part 3: conditions and effects, from expressions to checked literals.
+
+Takes expressions and the names in scope, gives `Condition`, `Effect` and costs. The language is STRIPS with typing,
+equality, negation of atoms, `forall` and `when`; disjunction, existential quantifiers and numbers other than action
+costs are refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from saltus.errors import PddlError, suggestion
+from saltus.pddl.expressions import (
+    Expression,
+    Group,
+    Word,
+    as_group,
+    as_word,
+    fail,
+    unknown,
+    unsupported,
+    words_and_types,
+)
+from saltus.pddl.source import Source
+from saltus.pddl.structures import (
+    EQUALS,
+    OBJECT,
+    Condition,
+    Cost,
+    Domain,
+    Effect,
+    ForAll,
+    Function,
+    Literal,
+    NumericTerm,
+    Predicate,
+    TypedName,
+)
+
+REFUSED_CONDITIONS = {
+    "or": "disjunction 'or'",
+    "imply": "implication 'imply'",
+    "exists": "existential quantifier 'exists'",
+    "preference": "preference",
+    ">": "numeric condition '>'",
+    "<": "numeric condition '<'",
+    ">=": "numeric condition '>='",
+    "<=": "numeric condition '<='",
+}
+
+REFUSED_EFFECTS = {
+    "assign": "numeric effect 'assign'",
+    "scale-up": "numeric effect 'scale-up'",
+    "scale-down": "numeric effect 'scale-down'",
+    "decrease": "numeric effect 'decrease'",
+    "or": "disjunctive effect",
+    "oneof": "non-deterministic effect 'oneof'",
+    "probabilistic": "probabilistic effect",
+}
+
+TOTAL_COST = "total-cost"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Names that a condition may use: `terms` maps variables and objects to their types."""
+
+    source: Source
+    domain: Domain
+    predicates: Mapping[str, Predicate]
+    functions: Mapping[str, Function]
+    terms: Mapping[str, tuple[str, ...]]
+
+    def with_variables(self, variables: tuple[TypedName, ...]) -> Scope:
+        """The scope inside of a quantifier."""
+        return replace(self, terms={**self.terms, **{entry.name: entry.types for entry in variables}})
+
+
+def resolve_types(source: Source, domain: Domain, words: tuple[Word, ...]) -> tuple[str, ...]:
+    """Names of declared types; no word at all is `object`."""
+    known = [entry.name for entry in domain.types]
+    for word in words:
+        if word.text not in known:
+            unknown(source, word, "type", known)
+    return tuple(dict.fromkeys(word.text for word in words)) or (OBJECT,)
+
+
+def parse_variables(
+    source: Source, domain: Domain, items: tuple[Expression, ...], taken: Mapping[str, object] | None = None
+) -> tuple[TypedName, ...]:
+    """Typed variables of a parameter list; a repeated name, or one that hides an outer variable, is an error."""
+    result: dict[str, TypedName] = {}
+    for word, types in words_and_types(source, items, variables=True, what="a variable"):
+        if word.text in result or (taken is not None and word.text in taken):
+            raise PddlError(f"duplicate variable {word.text!r}", source.position(word.offset))
+        result[word.text] = TypedName(word.text, resolve_types(source, domain, types), word.offset)
+    return tuple(result.values())
+
+
+def parse_condition(scope: Scope, item: Expression) -> Condition:
+    """Conjunction of literals and universally quantified conjunctions; nested `and` is flattened."""
+    group = as_group(scope.source, item, "a condition")
+    head = group.head()
+    if not group.items:
+        return ()  # "()" is the empty conjunction
+    if head == "and":
+        return tuple(part for inner in group.items[1:] for part in parse_condition(scope, inner))
+    if head == "not":
+        return (_negated(scope, group),)
+    if head == "forall":
+        variables, body = _quantified(scope, group)
+        return (ForAll(variables, parse_condition(scope.with_variables(variables), body), group.offset),)
+    if head in REFUSED_CONDITIONS and head not in scope.predicates:
+        unsupported(scope.source, group.offset, REFUSED_CONDITIONS[head])
+    return (parse_literal(scope, group),)
+
+
+def _negated(scope: Scope, group: Group) -> Literal:
+    if len(group.items) != 2:
+        fail(scope.source, group.offset, "'not' takes one atom", "'(not (p …))'")
+    inner = as_group(scope.source, group.items[1], "an atom")
+    head = inner.head()
+    if head in ("and", "or", "not", "forall", "exists", "imply") and head not in scope.predicates:
+        unsupported(scope.source, inner.offset, f"negation of '{head}'")
+    return replace(parse_literal(scope, inner), positive=False, offset=group.offset)
+
+
+def _quantified(scope: Scope, group: Group) -> tuple[tuple[TypedName, ...], Expression]:
+    if len(group.items) != 3:
+        fail(scope.source, group.offset, "'forall' takes variables and a body", "'(forall (?x - t) …)'")
+    declared = as_group(scope.source, group.items[1], "a list of variables")
+    variables = parse_variables(scope.source, scope.domain, declared.items, scope.terms)
+    if not variables:
+        fail(scope.source, declared.offset, "'forall' without variables", "a variable such as '?x'")
+    return variables, group.items[2]
+
+
+def parse_literal(scope: Scope, group: Group, *, surely: bool = False) -> Literal:
+    """An atom, checked for predicate, arity, terms and types.
+
+    `surely` asks that every term fits its type in all cases (effects, goals); a condition may use a wider variable.
+    """
+    source = scope.source
+    if not group.items:
+        fail(source, group.offset, "empty list", "an atom such as '(p …)'")
+    head = as_word(source, group.items[0], "a predicate")
+    terms = tuple(as_word(source, item, "a variable or an object") for item in group.items[1:])
+    for word in terms:
+        if word.text not in scope.terms:
+            _unknown_term(scope, word)
+    names = tuple(word.text for word in terms)
+    if head.text == EQUALS and EQUALS not in scope.predicates:
+        if len(terms) != 2:
+            fail(source, group.offset, "'=' takes two terms", "'(= a b)'")
+        return Literal(EQUALS, names, True, group.offset)
+    predicate = scope.predicates.get(head.text)
+    if predicate is None:
+        unknown(source, head, "predicate", list(scope.predicates))
+    if len(terms) != len(predicate.parameters):
+        wrong_arity(source, head.offset, predicate, len(terms))
+    for word, parameter in zip(terms, predicate.parameters, strict=True):
+        types = scope.terms[word.text]
+        check = scope.domain.fits if surely or word.text[0] != "?" else scope.domain.overlaps
+        if not check(types, parameter.types):
+            wrong_type(source, word.offset, word.text, types, parameter, predicate)
+    return Literal(predicate.name, names, True, group.offset)
+
+
+def wrong_arity(source: Source, offset: int, predicate: Predicate, found: int) -> None:
+    """Raises the error for an atom with the wrong number of arguments."""
+    raise PddlError(
+        f"predicate {predicate.name!r} takes {len(predicate.parameters)} arguments, found {found}",
+        source.position(offset),
+    )
+
+
+def wrong_type(
+    source: Source, offset: int, term: str, types: tuple[str, ...], parameter: TypedName, predicate: Predicate
+) -> None:
+    """Raises the error for an argument of the wrong type."""
+    raise PddlError(
+        f"{term!r} is of type {' or '.join(types)}, argument {parameter.name!r} of {predicate.name!r} "
+        f"takes {' or '.join(parameter.types)}",
+        source.position(offset),
+    )
+
+
+def _unknown_term(scope: Scope, word: Word) -> None:
+    if word.text[0] == "?":
+        known = [name for name in scope.terms if name[0] == "?"]
+        hint = suggestion(word.text, known)
+        raise PddlError(f"unbound variable {word.text!r}{hint}", scope.source.position(word.offset))
+    unknown(scope.source, word, "object", [name for name in scope.terms if name[0] != "?"])
+
+
+def parse_effects(scope: Scope, item: Expression) -> tuple[tuple[Effect, ...], tuple[Cost, ...]]:
+    """Effects and cost summands of an action; all unconditional literals form the first effect."""
+    plain: list[Literal] = []
+    others: list[Effect] = []
+    costs: list[Cost] = []
+    stack: list[Expression] = [item]
+    while stack:
+        group = as_group(scope.source, stack.pop(), "an effect")
+        head = group.head()
+        if not group.items:
+            continue
+        if head == "and":
+            stack.extend(reversed(group.items[1:]))
+        elif head == "increase":
+            costs.append(_parse_cost(scope, group))
+        elif head == "when":
+            others.append(_conditional(scope, group, ()))
+        elif head == "forall":
+            variables, body = _quantified(scope, group)
+            others.extend(_universal(scope.with_variables(variables), variables, body))
+        else:
+            plain.append(_effect_literal(scope, group))
+    first = (Effect((), (), tuple(plain)),) if plain else ()
+    return (*first, *others), tuple(costs)
+
+
+def _universal(scope: Scope, variables: tuple[TypedName, ...], body: Expression) -> list[Effect]:
+    group = as_group(scope.source, body, "an effect")
+    head = group.head()
+    if head == "and":
+        return [effect for inner in group.items[1:] for effect in _universal(scope, variables, inner)]
+    if head == "when":
+        return [_conditional(scope, group, variables)]
+    if head == "forall":
+        more, inner = _quantified(scope, group)
+        return _universal(scope.with_variables(more), variables + more, inner)
+    return [Effect(variables, (), (_effect_literal(scope, group),))]
+
+
+def _conditional(scope: Scope, group: Group, variables: tuple[TypedName, ...]) -> Effect:
+    if len(group.items) != 3:
+        fail(scope.source, group.offset, "'when' takes a condition and an effect", "'(when (p) (q))'")
+    condition = parse_condition(scope, group.items[1])
+    literals: list[Literal] = []
+    stack: list[Expression] = [group.items[2]]
+    while stack:
+        inner = as_group(scope.source, stack.pop(), "an effect")
+        head = inner.head()
+        if head == "and":
+            stack.extend(reversed(inner.items[1:]))
+        elif head in ("when", "forall", "increase"):
+            unsupported(scope.source, inner.offset, f"'{head}' inside of 'when'")
+        else:
+            literals.append(_effect_literal(scope, inner))
+    return Effect(variables, condition, tuple(literals))
+
+
+def _effect_literal(scope: Scope, group: Group) -> Literal:
+    head = group.head()
+    positive = head != "not"
+    inner = group
+    if not positive:
+        if len(group.items) != 2:
+            fail(scope.source, group.offset, "'not' takes one atom", "'(not (p …))'")
+        inner = as_group(scope.source, group.items[1], "an atom")
+        head = inner.head()
+    if head in REFUSED_EFFECTS and head not in scope.predicates:
+        unsupported(scope.source, inner.offset, REFUSED_EFFECTS[head])
+    if head == EQUALS:
+        fail(scope.source, inner.offset, "equality cannot be an effect", "a predicate")
+    return replace(parse_literal(scope, inner, surely=True), positive=positive, offset=group.offset)
+
+
+def _parse_cost(scope: Scope, group: Group) -> Cost:
+    source = scope.source
+    if len(group.items) != 3:
+        fail(source, group.offset, "'increase' takes a function and a value", "'(increase (total-cost) 1)'")
+    target = as_group(source, group.items[1], "'(total-cost)'")
+    if target.head() != TOTAL_COST or len(target.items) != 1:
+        unsupported(source, target.offset, f"numeric fluent {source.excerpt(target.offset)}")
+    if TOTAL_COST not in scope.functions:
+        fail(source, target.offset, "function 'total-cost' is not declared", "it under ':functions'")
+    value = group.items[2]
+    if isinstance(value, Word):
+        return parse_number(source, value)
+    return parse_numeric_term(scope, value)
+
+
+def parse_number(source: Source, word: Word) -> float:
+    """A non-negative decimal number."""
+    digits = word.text.replace(".", "", 1)
+    if not (digits.isascii() and digits.isdigit()):
+        fail(source, word.offset, "number expected", "a non-negative number")
+    return float(word.text)
+
+
+def parse_numeric_term(scope: Scope, group: Group) -> NumericTerm:
+    """A declared function applied to terms in scope."""
+    source = scope.source
+    head = as_word(source, group.items[0], "a function") if group.items else None
+    if head is None:
+        fail(source, group.offset, "empty list", "a function")
+    if head.text in ("+", "-", "*", "/"):
+        unsupported(source, group.offset, f"arithmetic '{head.text}'")
+    function = scope.functions.get(head.text)
+    if function is None:
+        unknown(source, head, "function", list(scope.functions))
+    terms = tuple(as_word(source, item, "a variable or an object") for item in group.items[1:])
+    if len(terms) != len(function.parameters):
+        raise PddlError(
+            f"function {function.name!r} takes {len(function.parameters)} arguments, found {len(terms)}",
+            source.position(group.offset),
+        )
+    for word, parameter in zip(terms, function.parameters, strict=True):
+        if word.text not in scope.terms:
+            _unknown_term(scope, word)
+        types = scope.terms[word.text]
+        if not scope.domain.overlaps(types, parameter.types):
+            wrong_type(source, word.offset, word.text, types, parameter, Predicate(function.name, ()))
+    return NumericTerm(function.name, tuple(word.text for word in terms), group.offset)

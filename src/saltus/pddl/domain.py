@@ -1,0 +1,264 @@
+"""Stage `pddl`, part 4: the domain file.
+
+Takes a `Source`, gives a checked `Domain`. Sections may come in any order; each may appear once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from saltus.errors import PddlError, UnsupportedError, suggestion
+from saltus.pddl.conditions import Scope, parse_condition, parse_effects, parse_variables, resolve_types
+from saltus.pddl.expressions import (
+    Expression,
+    Group,
+    Word,
+    as_group,
+    as_word,
+    build,
+    fail,
+    name_of,
+    top_level,
+    unknown,
+    words_and_types,
+)
+from saltus.pddl.source import Source
+from saltus.pddl.structures import EQUALS, OBJECT, Domain, Function, Predicate, Schema, Type, TypedName
+
+SUPPORTED_REQUIREMENTS = frozenset(
+    {
+        ":strips",
+        ":typing",
+        ":equality",
+        ":negative-preconditions",
+        ":universal-preconditions",
+        ":quantified-preconditions",
+        ":conditional-effects",
+        ":action-costs",
+        ":adl",
+    }
+)
+
+UNSUPPORTED_REQUIREMENTS = frozenset(
+    {
+        ":constraints",
+        ":continuous-effects",
+        ":derived-predicates",
+        ":disjunctive-preconditions",
+        ":duration-inequalities",
+        ":durative-actions",
+        ":existential-preconditions",
+        ":fluents",
+        ":goal-utilities",
+        ":multi-agent",
+        ":non-deterministic",
+        ":numeric-fluents",
+        ":object-fluents",
+        ":preferences",
+        ":probabilistic-effects",
+        ":rewards",
+        ":time",
+        ":timed-initial-literals",
+    }
+)
+
+REFUSED_SECTIONS = {
+    ":derived": "derived predicate",
+    ":durative-action": "durative action",
+    ":constraints": "section ':constraints'",
+    ":process": "process",
+    ":event": "event",
+    ":axiom": "axiom",
+}
+
+SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
+
+Sections = dict[str, Group]
+
+
+def parse_domain(source: Source) -> Domain:
+    """The checked domain of a source; any flaw is a `PddlError` or `UnsupportedError` with its position."""
+    name, sections, actions = _split(source)
+    requirements = parse_requirements(source, sections.get(":requirements"))
+    domain = Domain(name, requirements, _parse_types(source, sections.get(":types")), (), (), (), (), source.name)
+    domain = replace(domain, constants=parse_objects(source, domain, sections.get(":constants"), {}))
+    predicates = _parse_predicates(source, domain, sections.get(":predicates"))
+    functions = _parse_functions(source, domain, sections.get(":functions"))
+    domain = replace(domain, predicates=tuple(predicates.values()), functions=tuple(functions.values()))
+    terms = {entry.name: entry.types for entry in domain.constants}
+    scope = Scope(source, domain, predicates, functions, terms)
+    schemas: dict[str, Schema] = {}
+    for group in actions:
+        schema = _parse_action(scope, group)
+        if schema.name in schemas:
+            raise PddlError(f"duplicate action {schema.name!r}", source.position(group.offset))
+        schemas[schema.name] = schema
+    return replace(domain, schemas=tuple(schemas.values()))
+
+
+def parse_head(source: Source, kind: str) -> tuple[str, list[tuple[int, int]]]:
+    """Name in `(domain x)` or `(problem x)`, and the token ranges of the sections after it."""
+    ranges = top_level(source)
+    example = f"'({kind} NAME)'"
+    if not ranges:
+        fail(source, int(source.offset[-1]), f"{kind} has no name", example)
+    head = build(source, *ranges[0])
+    if head.head() != kind:
+        fail(source, head.offset, f"this is no {kind} file", example)
+    if len(head.items) != 2:
+        fail(source, head.offset, f"{kind} has no single name", example)
+    return name_of(source, head.items[1], "a name").text, ranges[1:]
+
+
+def _split(source: Source) -> tuple[str, Sections, list[Group]]:
+    name, ranges = parse_head(source, "domain")
+    sections: Sections = {}
+    actions: list[Group] = []
+    for begin, end in ranges:
+        group = build(source, begin, end)
+        key = section_name(source, group, SECTIONS, REFUSED_SECTIONS)
+        if key == ":action":
+            actions.append(group)
+        elif key in sections:
+            raise PddlError(f"duplicate section {key!r}", source.position(group.offset))
+        else:
+            sections[key] = group
+    if ":predicates" not in sections:
+        raise PddlError("section ':predicates' is missing", source.position(0))
+    return name, sections, actions
+
+
+def section_name(source: Source, group: Group, known: tuple[str, ...], refused: dict[str, str]) -> str:
+    """Keyword that opens a section; unknown and unsupported ones are errors."""
+    if not group.items:
+        fail(source, group.offset, "empty section", "a section such as '(:init …)'")
+    word = as_word(source, group.items[0], "a section keyword")
+    if word.text in refused:
+        raise UnsupportedError(refused[word.text], source.position(group.offset))
+    if word.text not in known:
+        unknown(source, word, "section", list(known))
+    return word.text
+
+
+def parse_requirements(source: Source, group: Group | None) -> tuple[str, ...]:
+    """Requirement flags; unknown and unsupported ones are errors. None at all is `:strips`."""
+    if group is None:
+        return (":strips",)
+    for item in group.items[1:]:
+        word = as_word(source, item, "a requirement such as ':strips'")
+        if word.text in UNSUPPORTED_REQUIREMENTS:
+            raise UnsupportedError(f"requirement {word.text!r}", source.position(word.offset))
+        if word.text not in SUPPORTED_REQUIREMENTS:
+            known = sorted(SUPPORTED_REQUIREMENTS | UNSUPPORTED_REQUIREMENTS)
+            unknown(source, word, "requirement", known)
+    return tuple(dict.fromkeys(item.text for item in group.items[1:] if isinstance(item, Word)))
+
+
+def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
+    """Types, `object` first and every supertype before its subtypes."""
+    declared: dict[str, tuple[Word, Word | None]] = {}
+    entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="a type")
+    for word, parents in entries:
+        if len(parents) > 1:
+            raise UnsupportedError("'either' as a supertype", source.position(parents[0].offset))
+        if word.text in declared:
+            raise PddlError(f"duplicate type {word.text!r}", source.position(word.offset))
+        if word.text == OBJECT and parents and parents[0].text != OBJECT:
+            raise PddlError("'object' cannot have a supertype", source.position(word.offset))
+        declared[word.text] = (word, parents[0] if parents else None)
+    declared.pop(OBJECT, None)
+    for _, parent in declared.values():
+        if parent is not None and parent.text != OBJECT and parent.text not in declared:
+            unknown(source, parent, "type", [OBJECT, *declared])
+    ordered = {OBJECT: Type(OBJECT, None)}
+    for name in declared:
+        chain = []
+        while name not in ordered:
+            word, parent = declared[name]
+            if word in chain:
+                raise PddlError(f"type {name!r} is its own supertype", source.position(word.offset))
+            chain.append(word)
+            name = parent.text if parent is not None else OBJECT
+        for word in reversed(chain):
+            parent = declared[word.text][1]
+            ordered[word.text] = Type(word.text, parent.text if parent is not None else OBJECT, word.offset)
+    return tuple(ordered.values())
+
+
+def parse_objects(
+    source: Source, domain: Domain, group: Group | None, taken: dict[str, TypedName]
+) -> tuple[TypedName, ...]:
+    """Typed objects of a section; a name that is there already is an error."""
+    result: dict[str, TypedName] = {}
+    checked: dict[tuple[Word, ...], tuple[str, ...]] = {}
+    entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="an object")
+    for word, words in entries:
+        if word.text in result or word.text in taken:
+            raise PddlError(f"duplicate object {word.text!r}", source.position(word.offset))
+        if words not in checked:
+            checked[words] = resolve_types(source, domain, words)
+        result[word.text] = TypedName(word.text, checked[words], word.offset)
+    return tuple(result.values())
+
+
+def _parse_predicates(source: Source, domain: Domain, group: Group | None) -> dict[str, Predicate]:
+    result: dict[str, Predicate] = {}
+    for item in group.items[1:] if group else ():
+        name, parameters = _declaration(source, domain, item, "a predicate such as '(p ?x)'")
+        if name.text == EQUALS:
+            fail(source, name.offset, "'=' is built in and cannot be declared", "another name")
+        if name.text in result:
+            raise PddlError(f"duplicate predicate {name.text!r}", source.position(name.offset))
+        result[name.text] = Predicate(name.text, parameters, name.offset)
+    return result
+
+
+def _parse_functions(source: Source, domain: Domain, group: Group | None) -> dict[str, Function]:
+    result: dict[str, Function] = {}
+    items = group.items[1:] if group else ()
+    for i, item in enumerate(items):
+        if isinstance(item, Word):
+            if item.text == "-" or (i > 0 and items[i - 1] == Word("-", items[i - 1].offset)):
+                if item.text not in ("-", "number"):
+                    raise UnsupportedError(f"function type {item.text!r}", source.position(item.offset))
+                continue
+            fail(source, item.offset, "function expected", "'(total-cost) - number'")
+        name, parameters = _declaration(source, domain, item, "a function such as '(total-cost)'")
+        if name.text in result:
+            raise PddlError(f"duplicate function {name.text!r}", source.position(name.offset))
+        result[name.text] = Function(name.text, parameters, name.offset)
+    return result
+
+
+def _declaration(source: Source, domain: Domain, item: Expression, expected: str) -> tuple[Word, tuple[TypedName, ...]]:
+    group = as_group(source, item, expected)
+    if not group.items:
+        fail(source, group.offset, "empty list", expected)
+    return name_of(source, group.items[0], expected), parse_variables(source, domain, group.items[1:])
+
+
+def _parse_action(scope: Scope, group: Group) -> Schema:
+    source = scope.source
+    if len(group.items) < 2:
+        fail(source, group.offset, "action has no name", "'(:action NAME …)'")
+    name = name_of(source, group.items[1], "an action name")
+    fields: dict[str, Expression] = {}
+    rest = group.items[2:]
+    for i in range(0, len(rest), 2):
+        key = as_word(source, rest[i], "':parameters', ':precondition' or ':effect'")
+        if key.text not in (":parameters", ":precondition", ":effect"):
+            hint = suggestion(key.text, [":parameters", ":precondition", ":effect"])
+            raise PddlError(f"unknown part {key.text!r} of action {name.text!r}{hint}", source.position(key.offset))
+        if key.text in fields:
+            raise PddlError(f"duplicate {key.text!r} in action {name.text!r}", source.position(key.offset))
+        if i + 1 >= len(rest):
+            fail(source, key.offset, f"{key.text!r} has no value", "a list after it")
+        fields[key.text] = rest[i + 1]
+    if ":effect" not in fields:
+        raise PddlError(f"action {name.text!r} has no ':effect'", source.position(group.offset))
+    declared = as_group(source, fields[":parameters"], "a list of variables") if ":parameters" in fields else None
+    parameters = parse_variables(source, scope.domain, declared.items if declared else ())
+    inner = scope.with_variables(parameters)
+    condition = parse_condition(inner, fields[":precondition"]) if ":precondition" in fields else ()
+    effects, costs = parse_effects(inner, fields[":effect"])
+    return Schema(name.text, parameters, condition, effects, costs, name.offset)

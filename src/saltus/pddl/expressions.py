@@ -1,0 +1,150 @@
+"""Stage `pddl`, part 2: tokens to nested expressions, with the small vocabulary of checks every section needs.
+
+Takes a `Source` and a token range, gives `Word` and `Group`. Used for domains and for every section of a problem but
+`:init`, whose atoms stay flat (`problem.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+from saltus.errors import PddlError, UnsupportedError, suggestion
+from saltus.pddl.source import CLOSE, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One name, lower case, at a byte offset."""
+
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One parenthesised list at a byte offset."""
+
+    items: tuple[Expression, ...]
+    offset: int
+
+    def head(self) -> str | None:
+        """Text of the first word, or None."""
+        return self.items[0].text if self.items and isinstance(self.items[0], Word) else None
+
+
+Expression = Word | Group
+
+
+def top_level(source: Source) -> list[tuple[int, int]]:
+    """Token ranges [open, close] of the sections of `(define …)`; the first one is its head `(domain x)`."""
+    token = source.token
+    if len(token) < 2 or token[1] < 0 or source.symbols[token[1]] != "define":
+        fail(source, int(source.offset[1 if len(token) > 1 else 0]), "definition expected", "'define'")
+    sections = []
+    i = 2
+    while token[i] != CLOSE:
+        if token[i] >= 0:
+            fail(source, int(source.offset[i]), "word between sections", "a section such as '(:init …)'")
+        close = ~int(token[i])
+        sections.append((i, close))
+        i = close + 1
+    return sections
+
+
+def build(source: Source, begin: int, end: int) -> Group:
+    """Nested expression of the tokens `begin` ("(") to `end` (its ")"); no recursion, depth costs nothing."""
+    symbols = source.symbols
+    stack: list[tuple[list[Expression], int]] = []
+    tokens = source.token[begin : end + 1].tolist()
+    offsets = source.offset[begin : end + 1].tolist()
+    for token, offset in zip(tokens, offsets, strict=True):
+        if token >= 0:
+            stack[-1][0].append(Word(symbols[token], offset))
+        elif token == CLOSE:
+            items, start = stack.pop()
+            group = Group(tuple(items), start)
+            if not stack:
+                return group
+            stack[-1][0].append(group)
+        else:
+            stack.append(([], offset))
+    raise AssertionError("unbalanced token range")
+
+
+def fail(source: Source, offset: int, message: str, expected: str | None = None, *, hint: str = "") -> NoReturn:
+    """Raises a `PddlError` that quotes the text at `offset`."""
+    raise PddlError(message + hint, source.position(offset), found=source.excerpt(offset), expected=expected)
+
+
+def unknown(source: Source, word: Word, what: str, known: list[str]) -> NoReturn:
+    """Raises a `PddlError` for a name that is not known, with the closest known one."""
+    raise PddlError(f"unknown {what} {word.text!r}{suggestion(word.text, known)}", source.position(word.offset))
+
+
+def unsupported(source: Source, offset: int, feature: str) -> NoReturn:
+    """Raises an `UnsupportedError` at `offset`."""
+    raise UnsupportedError(feature, source.position(offset))
+
+
+def as_group(source: Source, item: Expression, expected: str) -> Group:
+    """`item` if it is a list, else an error."""
+    if isinstance(item, Word):
+        fail(source, item.offset, "list expected", expected)
+    return item
+
+
+def as_word(source: Source, item: Expression, expected: str) -> Word:
+    """`item` if it is a word, else an error."""
+    if isinstance(item, Group):
+        fail(source, item.offset, "word expected", expected)
+    return item
+
+
+def name_of(source: Source, item: Expression, expected: str) -> Word:
+    """`item` if it is a plain name: no variable, no keyword, no lone hyphen."""
+    word = as_word(source, item, expected)
+    if word.text[0] in "?:" or word.text == "-":
+        fail(source, word.offset, "name expected", expected)
+    return word
+
+
+def variable_of(source: Source, item: Expression, expected: str = "a variable such as '?x'") -> Word:
+    """`item` if it is a variable."""
+    word = as_word(source, item, expected)
+    if word.text[0] != "?" or len(word.text) < 2:
+        fail(source, word.offset, "variable expected", expected)
+    return word
+
+
+def words_and_types(
+    source: Source, items: tuple[Expression, ...], *, variables: bool, what: str
+) -> Iterator[tuple[Word, tuple[Word, ...]]]:
+    """Entries of a typed list `a b - t c`: every name with the words of its type; no type is the empty tuple."""
+    pending: list[Word] = []
+    i = 0
+    while i < len(items):
+        item = items[i]
+        if isinstance(item, Word) and item.text == "-":
+            if not pending:
+                fail(source, item.offset, f"type without {what}", f"{what} before '-'")
+            if i + 1 >= len(items):
+                fail(source, item.offset, "type is missing after '-'", "a type")
+            types = type_words(source, items[i + 1])
+            yield from ((word, types) for word in pending)
+            pending = []
+            i += 2
+            continue
+        pending.append(variable_of(source, item) if variables else name_of(source, item, what))
+        i += 1
+    yield from ((word, ()) for word in pending)
+
+
+def type_words(source: Source, item: Expression) -> tuple[Word, ...]:
+    """Words of a type: one name, or the names of `(either a b)`."""
+    if isinstance(item, Word):
+        return (name_of(source, item, "a type"),)
+    if item.head() != "either" or len(item.items) < 2:
+        fail(source, item.offset, "type expected", "a type name or '(either …)'")
+    return tuple(name_of(source, word, "a type") for word in item.items[1:])

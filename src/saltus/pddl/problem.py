@@ -1,0 +1,206 @@
+"""Stage `pddl`, part 5: the problem file.
+
+Takes a `Source` and its `Domain`, gives a checked `Problem`. The initial atoms, nine tenths and more of a large file,
+are never turned into expressions: the kernel reads and checks them straight from the tokens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+import numpy as np
+
+from saltus import _kernel
+from saltus.errors import PddlError, UnsupportedError
+from saltus.pddl.conditions import (
+    TOTAL_COST,
+    Scope,
+    parse_condition,
+    parse_literal,
+    parse_number,
+    parse_numeric_term,
+)
+from saltus.pddl.domain import parse_head, parse_objects, parse_requirements, section_name
+from saltus.pddl.expressions import Group, Word, as_group, build, fail, name_of, unknown, unsupported
+from saltus.pddl.source import Source
+from saltus.pddl.structures import EQUALS, Condition, Domain, Problem, TypedName
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
+REFUSED_SECTIONS = {":constraints": "section ':constraints'"}
+SPECIAL_HEAD = -2
+
+
+class AtomReader(Protocol):
+    """Signature shared by the kernel's `read_atoms` and its twin in `reference.py`."""
+
+    def __call__(
+        self,
+        token: NDArray[np.int32],
+        begin: int,
+        end: int,
+        predicate_of_symbol: NDArray[np.int32],
+        object_of_symbol: NDArray[np.int32],
+        arity: NDArray[np.int32],
+        first_slot: NDArray[np.int32],
+        allowed: NDArray[np.uint8],
+        object_type: NDArray[np.int32],
+        types: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]: ...
+
+
+def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kernel.read_atoms) -> Problem:
+    """The checked problem of a source; any flaw is a `PddlError` or `UnsupportedError` with its position."""
+    name, ranges = parse_head(source, "problem")
+    sections: dict[str, Group] = {}
+    init: tuple[int, int] | None = None
+    for begin, end in ranges:
+        is_init = source.token[begin + 1] >= 0 and source.symbols[source.token[begin + 1]] == ":init"
+        group = Group((Word(":init", 0),), int(source.offset[begin])) if is_init else build(source, begin, end)
+        key = section_name(source, group, SECTIONS, REFUSED_SECTIONS)
+        if key in sections:
+            raise PddlError(f"duplicate section {key!r}", source.position(group.offset))
+        sections[key] = group
+        init = (begin + 2, end) if is_init else init
+    for key in (":domain", ":init", ":goal"):
+        if key not in sections:
+            raise PddlError(f"section {key!r} is missing", source.position(0))
+    assert init is not None
+    _check_domain_name(source, sections[":domain"], domain)
+    requirements = parse_requirements(source, sections[":requirements"]) if ":requirements" in sections else ()
+    constants = {entry.name: entry for entry in domain.constants}
+    objects = parse_objects(source, domain, sections.get(":objects"), constants)
+    everything = (*domain.constants, *objects)
+    scope = Scope(
+        source,
+        domain,
+        {entry.name: entry for entry in domain.predicates},
+        {entry.name: entry for entry in domain.functions},
+        {entry.name: entry.types for entry in everything},
+    )
+    predicate, argument, special, warnings = _read_init(scope, everything, init, read_atoms)
+    return Problem(
+        name=name,
+        domain_name=domain.name,
+        requirements=requirements,
+        objects=objects,
+        init_predicate=predicate,
+        init_argument=argument,
+        values=_read_values(scope, special),
+        goal=_read_goal(scope, sections[":goal"]),
+        minimize_cost=_read_metric(scope, sections.get(":metric")),
+        warnings=tuple(warnings),
+        file=source.name,
+    )
+
+
+def _check_domain_name(source: Source, group: Group, domain: Domain) -> None:
+    if len(group.items) != 2:
+        fail(source, group.offset, "':domain' takes one name", "'(:domain NAME)'")
+    word = name_of(source, group.items[1], "a domain name")
+    if word.text != domain.name:
+        raise PddlError(
+            f"problem is for domain {word.text!r}, the domain file ({domain.file}) defines {domain.name!r}",
+            source.position(word.offset),
+        )
+
+
+def _read_init(
+    scope: Scope, objects: tuple[TypedName, ...], init: tuple[int, int], read_atoms: AtomReader
+) -> tuple[NDArray[np.int32], NDArray[np.int32], list[Group], list[str]]:
+    """Flat initial atoms, the entries that are no atoms, and warnings about repeated atoms."""
+    source, domain = scope.source, scope.domain
+    number_of = {entry.name: i for i, entry in enumerate(domain.predicates)}
+    object_number = {entry.name: i for i, entry in enumerate(objects)}
+    combinations = {types: i for i, types in enumerate(dict.fromkeys(entry.types for entry in objects))}
+    slots = [parameter for predicate in domain.predicates for parameter in predicate.parameters]
+    allowed = np.zeros((len(slots), max(1, len(combinations))), np.uint8)
+    for row, parameter in enumerate(slots):
+        for types, column in combinations.items():
+            allowed[row, column] = domain.fits(types, parameter.types)
+    arity = np.array([len(entry.parameters) for entry in domain.predicates], np.int32)
+    special_heads = {EQUALS, "not", "and"} - number_of.keys()
+    of_symbol = [SPECIAL_HEAD if name in special_heads else number_of.get(name, -1) for name in source.symbols]
+    predicate, argument, special, duplicate, refused = read_atoms(
+        source.token,
+        init[0],
+        init[1],
+        np.array(of_symbol, np.int32),
+        np.array([object_number.get(name, -1) for name in source.symbols], np.int32),
+        arity,
+        (np.cumsum(arity) - arity).astype(np.int32),
+        allowed.ravel(),
+        np.array([combinations[entry.types] for entry in objects], np.int32),
+        allowed.shape[1],
+    )
+    if refused >= 0:
+        _explain(scope, refused)
+    warnings = [
+        f"{source.position(int(source.offset[i]))}: atom {source.excerpt(int(source.offset[i]))} is repeated"
+        for i in duplicate[:10]
+    ]
+    if len(duplicate) > 10:
+        warnings.append(f"{source.name}: {len(duplicate) - 10} more repeated atoms")
+    groups = [build(source, int(i), ~int(source.token[i])) for i in special]
+    return predicate, argument, groups, warnings
+
+
+def _explain(scope: Scope, entry: int) -> NoReturn:
+    """Raises the error for the initial atom at token `entry`, by reading that one atom the slow way."""
+    source = scope.source
+    if source.token[entry] >= 0:
+        fail(source, int(source.offset[entry]), "atom expected", "a list such as '(p a)'")
+    group = build(source, entry, ~int(source.token[entry]))
+    if group.head() == "at" and len(group.items) == 3 and isinstance(group.items[2], Group):
+        unsupported(source, group.offset, "timed initial literal")
+    literal = parse_literal(scope, group, surely=True)
+    raise AssertionError(f"kernel refused a sound atom: {literal}")
+
+
+def _read_values(scope: Scope, special: list[Group]) -> dict[tuple[str, ...], float]:
+    """Values of numeric functions, by `(function, object, …)`; negated atoms are accepted, being false anyway."""
+    source = scope.source
+    values: dict[tuple[str, ...], float] = {}
+    for group in special:
+        if group.head() == "not":
+            if len(group.items) != 2:
+                fail(source, group.offset, "'not' takes one atom", "'(not (p a))'")
+            parse_literal(scope, as_group(source, group.items[1], "an atom"), surely=True)
+            continue
+        if group.head() == "and":
+            fail(source, group.offset, "':init' lists atoms, without 'and'", "an atom such as '(p a)'")
+        if len(group.items) != 3 or isinstance(group.items[1], Word):
+            fail(source, group.offset, "'=' in ':init' takes a function and a number", "'(= (f a) 1)'")
+        term = parse_numeric_term(scope, group.items[1])
+        value = group.items[2]
+        if isinstance(value, Group):
+            fail(source, value.offset, "number expected", "a non-negative number")
+        key = (term.function, *term.terms)
+        if key in values:
+            raise PddlError(f"duplicate value of {source.excerpt(term.offset)}", source.position(group.offset))
+        values[key] = parse_number(source, value)
+    return values
+
+
+def _read_goal(scope: Scope, group: Group) -> Condition:
+    if len(group.items) != 2:
+        fail(scope.source, group.offset, "':goal' takes one condition", "'(:goal (and …))'")
+    condition = parse_condition(scope, group.items[1])
+    return tuple(dict.fromkeys(condition))
+
+
+def _read_metric(scope: Scope, group: Group | None) -> bool:
+    """Whether the metric is to minimise the total cost; any other metric is refused."""
+    if group is None:
+        return False
+    source = scope.source
+    words = [item.text for item in group.items if isinstance(item, Word)]
+    target = group.items[-1]
+    term = isinstance(target, Group) and [item for item in target.items if isinstance(item, Word)]
+    if words != [":metric", "minimize"] or not term or [word.text for word in term] != [TOTAL_COST]:
+        raise UnsupportedError(f"metric {source.excerpt(group.offset)}", source.position(group.offset))
+    if TOTAL_COST not in scope.functions:
+        unknown(source, term[0], "function", list(scope.functions))
+    return True

@@ -1,0 +1,112 @@
+"""Stage `pddl`, part 1: a text with its name, cut into tokens by the kernel.
+
+Takes a file or a string, gives `Source`. Positions are byte offsets everywhere; line and column are computed only for
+an error message. Cost: one read of the file and 8 bytes a token (design: never above 20 times the file's size).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from saltus import _kernel
+from saltus.errors import InputError, PddlError, Position
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAX_NESTING = 200
+"""Deepest nesting of parentheses; no domain in use comes near it, and deeper text is garbage or an attack."""
+
+MAX_BYTES = 2**31 - 1
+"""Largest file: offsets are 32 bits wide."""
+
+CLOSE = -1
+"""Token of a closing parenthesis; an opening one is ~(index of its closing one), a name is its symbol number."""
+
+SCAN_ERRORS = {
+    1: ("empty file", "'(define …)'"),
+    2: ("character that is no part of PDDL", "a name or a parenthesis"),
+    3: ("extra closing parenthesis", "the end of the file"),
+    4: ("parenthesis is never closed", "')' before the end of the file"),
+    5: ("text outside of all parentheses", "'(define …)'"),
+    6: ("second expression after the end of the definition", "the end of the file"),
+    7: (f"parentheses nested deeper than {MAX_NESTING}", "a PDDL definition"),
+}
+
+
+class Scanner(Protocol):
+    """Signature shared by the kernel's `scan` and its twin in `reference.py`."""
+
+    def __call__(
+        self, text: bytes, max_nesting: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint32], list[str], int, int]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Tokens of one text: `token[i]` as described at `CLOSE`, `offset[i]` its place, `symbols` the distinct names."""
+
+    name: str
+    text: bytes = field(repr=False)
+    token: NDArray[np.int32] = field(repr=False)
+    offset: NDArray[np.uint32] = field(repr=False)
+    symbols: list[str] = field(repr=False)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Source:
+        """Tokens of the file; what cannot be opened or read is an `InputError` with the file's name."""
+        name = os.fspath(path)
+        try:
+            size = Path(path).stat().st_size
+            if size > MAX_BYTES:
+                raise InputError(f"{name}: file of {size:,} bytes is too large (limit {MAX_BYTES:,})")
+            text = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+        return cls.from_bytes(text, name)
+
+    @classmethod
+    def from_bytes(cls, text: bytes, name: str = "<text>", scan: Scanner = _kernel.scan) -> Source:
+        """Tokens of `text`; unbalanced parentheses, foreign characters and the like are a `PddlError`."""
+        if len(text) > MAX_BYTES:
+            raise InputError(f"{name}: text of {len(text):,} bytes is too large (limit {MAX_BYTES:,})")
+        token, offset, symbols, code, where = scan(text, MAX_NESTING)
+        if code:
+            message, expected = SCAN_ERRORS[code]
+            found = excerpt(text, where) if where < len(text) else "end of file"
+            raise PddlError(message, position_of(text, where, name), found=found, expected=expected)
+        return cls(name, text, token, offset, symbols)
+
+    def position(self, offset: int) -> Position:
+        """Line and column of a byte offset."""
+        return position_of(self.text, offset, self.name)
+
+    def excerpt(self, offset: int) -> str:
+        """The word, or the head of the list, that stands at a byte offset."""
+        return excerpt(self.text, offset)
+
+
+def position_of(text: bytes, offset: int, name: str) -> Position:
+    """Line and column of a byte offset in `text`, both from 1."""
+    line = text.count(b"\n", 0, offset) + 1
+    start = text.rfind(b"\n", 0, offset) + 1
+    return Position(name, line, offset - start + 1)
+
+
+def excerpt(text: bytes, offset: int) -> str:
+    """What a reader of the error message should recognise: one word, or a list's first words."""
+    piece = text[offset : offset + 60].split(b"\n")[0].decode("utf-8", "replace")
+    if piece.startswith("("):
+        end = piece.find(")")
+        return piece[: end + 1] if end >= 0 else piece.rstrip() + "…"
+    word = ""
+    for character in piece:
+        if word and (character.isspace() or character in "();"):
+            break
+        word += character
+    return word

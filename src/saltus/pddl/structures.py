@@ -1,0 +1,183 @@
+"""Stage `pddl`: the immutable structures a reader gives: `Domain` and `Problem` and what they are made of.
+
+Names are lower case. `offset` is a byte offset into the source, for error messages; it takes no part in comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+OBJECT = "object"
+"""Root of every type hierarchy; what carries no type is of this one."""
+
+EQUALS = "="
+"""Predicate name of equality literals."""
+
+
+def _offset() -> int:
+    return field(default=-1, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A declared type with its one supertype; `object` has none."""
+
+    name: str
+    parent: str | None
+    offset: int = _offset()
+
+
+@dataclass(frozen=True, slots=True)
+class TypedName:
+    """A variable, constant or object; more than one type means `(either …)`: one of them, which is not known."""
+
+    name: str
+    types: tuple[str, ...]
+    offset: int = _offset()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A declared predicate."""
+
+    name: str
+    parameters: tuple[TypedName, ...]
+    offset: int = _offset()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A declared numeric function; only `total-cost` and static costs are supported."""
+
+    name: str
+    parameters: tuple[TypedName, ...]
+    offset: int = _offset()
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A possibly negated atom over variables (`?x`) and objects; predicate `=` is equality."""
+
+    predicate: str
+    terms: tuple[str, ...]
+    positive: bool = True
+    offset: int = _offset()
+
+
+@dataclass(frozen=True, slots=True)
+class ForAll:
+    """A universally quantified conjunction."""
+
+    variables: tuple[TypedName, ...]
+    body: Condition
+    offset: int = _offset()
+
+
+Condition = tuple["Literal | ForAll", ...]
+"""A conjunction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Literals made true for every binding of `variables` whose `condition` holds before the action.
+
+    Adds win over deletes of the same action.
+    """
+
+    variables: tuple[TypedName, ...]
+    condition: Condition
+    literals: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTerm:
+    """An application of a numeric function."""
+
+    function: str
+    terms: tuple[str, ...]
+    offset: int = _offset()
+
+
+Cost = float | NumericTerm
+"""A summand of an action's cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """An action schema."""
+
+    name: str
+    parameters: tuple[TypedName, ...]
+    precondition: Condition
+    effects: tuple[Effect, ...]
+    costs: tuple[Cost, ...] = ()
+    offset: int = _offset()
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A checked domain; `types` starts with `object` and lists every supertype before its subtypes."""
+
+    name: str
+    requirements: tuple[str, ...]
+    types: tuple[Type, ...]
+    constants: tuple[TypedName, ...]
+    predicates: tuple[Predicate, ...]
+    functions: tuple[Function, ...]
+    schemas: tuple[Schema, ...]
+    file: str = field(default="<text>", compare=False)
+
+    def ancestors(self, name: str) -> frozenset[str]:
+        """The type itself and all its supertypes."""
+        return self._ancestors[name]
+
+    def fits(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+        """Whether something of type `types` is surely of one of the types `wanted`."""
+        return all(any(want in self.ancestors(name) for want in wanted) for name in types)
+
+    def overlaps(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+        """Whether something of type `types` can be of one of the types `wanted`."""
+        return any(want in self.ancestors(name) or name in self.ancestors(want) for name in types for want in wanted)
+
+    @cached_property
+    def _ancestors(self) -> dict[str, frozenset[str]]:
+        sets: dict[str, frozenset[str]] = {}
+        for entry in self.types:  # supertypes first
+            sets[entry.name] = (sets[entry.parent] if entry.parent is not None else frozenset()) | {entry.name}
+        return sets
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A checked problem. Initial atoms are flat: atom i has predicate number `init_predicate[i]` (of the domain) and
+    the next arguments of `init_argument`, numbers into `constants + objects`."""
+
+    name: str
+    domain_name: str
+    requirements: tuple[str, ...]
+    objects: tuple[TypedName, ...]
+    init_predicate: NDArray[np.int32] = field(repr=False)
+    init_argument: NDArray[np.int32] = field(repr=False)
+    values: dict[tuple[str, ...], float]
+    goal: Condition
+    minimize_cost: bool
+    warnings: tuple[str, ...] = ()
+    file: str = "<text>"
+
+    def initial_atoms(self, domain: Domain) -> Iterator[tuple[str, ...]]:
+        """Initial atoms by name, `(predicate, object, …)`, in text order."""
+        names = [entry.name for entry in (*domain.constants, *self.objects)]
+        arity = [len(predicate.parameters) for predicate in domain.predicates]
+        arguments = self.init_argument.tolist()
+        start = 0
+        for number in self.init_predicate.tolist():
+            end = start + arity[number]
+            yield (domain.predicates[number].name, *(names[i] for i in arguments[start:end]))
+            start = end

@@ -1,0 +1,107 @@
+"""Stage `pddl`: structures back to text. Reading what is written gives the same structures again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from saltus.pddl.structures import (
+    OBJECT,
+    Condition,
+    Cost,
+    Domain,
+    Effect,
+    ForAll,
+    Literal,
+    Problem,
+    Schema,
+    TypedName,
+)
+
+
+def write_domain(domain: Domain) -> str:
+    """PDDL text of a domain."""
+    lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(domain.requirements)})"]
+    declared = [entry for entry in domain.types if entry.name != OBJECT]
+    if declared:
+        lines += ["  (:types", *(f"    {entry.name} - {entry.parent}" for entry in declared), "  )"]
+    if domain.constants:
+        lines += ["  (:constants", *(f"    {_typed(entry)}" for entry in domain.constants), "  )"]
+    lines += ["  (:predicates", *(f"    ({_signature(p.name, p.parameters)})" for p in domain.predicates), "  )"]
+    if domain.functions:
+        functions = (f"    ({_signature(f.name, f.parameters)}) - number" for f in domain.functions)
+        lines += ["  (:functions", *functions, "  )"]
+    for schema in domain.schemas:
+        lines += _schema(schema)
+    return "\n".join([*lines, ")", ""])
+
+
+def write_problem(domain: Domain, problem: Problem) -> str:
+    """PDDL text of a problem."""
+    lines = [f"(define (problem {problem.name})", f"  (:domain {problem.domain_name})"]
+    if problem.requirements:
+        lines.append(f"  (:requirements {' '.join(problem.requirements)})")
+    lines += ["  (:objects", *(f"    {_typed(entry)}" for entry in problem.objects), "  )", "  (:init"]
+    lines += [f"    ({' '.join(atom)})" for atom in problem.initial_atoms(domain)]
+    lines += [f"    (= ({' '.join(key)}) {_number(value)})" for key, value in problem.values.items()]
+    lines += ["  )", f"  (:goal {_condition(problem.goal)})"]
+    if problem.minimize_cost:
+        lines.append("  (:metric minimize (total-cost))")
+    return "\n".join([*lines, ")", ""])
+
+
+def _types(types: tuple[str, ...]) -> str:
+    return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
+
+
+def _typed(entry: TypedName) -> str:
+    return f"{entry.name} - {_types(entry.types)}"
+
+
+def _signature(name: str, parameters: Iterable[TypedName]) -> str:
+    return " ".join([name, *(_typed(entry) for entry in parameters)])
+
+
+def _literal(literal: Literal) -> str:
+    text = f"({' '.join((literal.predicate, *literal.terms))})"
+    return text if literal.positive else f"(not {text})"
+
+
+def _condition(condition: Condition) -> str:
+    parts = [
+        f"(forall ({' '.join(_typed(v) for v in part.variables)}) {_condition(part.body)})"
+        if isinstance(part, ForAll)
+        else _literal(part)
+        for part in condition
+    ]
+    return f"(and {' '.join(parts)})" if parts else "(and)"
+
+
+def _effect(effect: Effect) -> str:
+    text = f"(and {' '.join(_literal(literal) for literal in effect.literals)})"
+    if effect.condition:
+        text = f"(when {_condition(effect.condition)} {text})"
+    if effect.variables:
+        text = f"(forall ({' '.join(_typed(v) for v in effect.variables)}) {text})"
+    return text
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _cost(cost: Cost) -> str:
+    text = _number(cost) if isinstance(cost, float) else f"({' '.join((cost.function, *cost.terms))})"
+    return f"(increase (total-cost) {text})"
+
+
+def _schema(schema: Schema) -> list[str]:
+    plain = [_literal(literal) for e in schema.effects if not e.variables and not e.condition for literal in e.literals]
+    others = [_effect(effect) for effect in schema.effects if effect.variables or effect.condition]
+    effects = [*plain, *others, *(_cost(cost) for cost in schema.costs)]
+    return [
+        f"  (:action {schema.name}",
+        f"    :parameters ({' '.join(_typed(entry) for entry in schema.parameters)})",
+        f"    :precondition {_condition(schema.precondition)}",
+        f"    :effect (and {' '.join(effects)})",
+        "  )",
+    ]

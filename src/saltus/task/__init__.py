@@ -1,0 +1,31 @@
+"""Stage `task`: a domain and a problem as flat integers; states, goals, actions, plans and their validator."""
+
+from saltus.task.compile import build_task, load
+from saltus.task.plan import Plan, format_plan, parse_plan, read_plan, write_plan
+from saltus.task.state import Goal, State
+from saltus.task.suite import Suite, find_suite, find_suites
+from saltus.task.task import EQUALITY, Action, Effect, Literal, Schema, Task
+from saltus.task.validate import Validation, validate
+
+__all__ = [
+    "EQUALITY",
+    "Action",
+    "Effect",
+    "Goal",
+    "Literal",
+    "Plan",
+    "Schema",
+    "State",
+    "Suite",
+    "Task",
+    "Validation",
+    "build_task",
+    "find_suite",
+    "find_suites",
+    "format_plan",
+    "load",
+    "parse_plan",
+    "read_plan",
+    "validate",
+    "write_plan",
+]

@@ -1,0 +1,77 @@
+"""Stage `task`: plan files in the field's format: one `(action arg …)` a line, last line `; cost = N (unit cost)`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from saltus.errors import InputError, PlanError, Position
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Ground actions by name, `(action, object, …)`, lower case; `lines` are their lines in the file they came from."""
+
+    steps: tuple[tuple[str, ...], ...]
+    file: str = "<plan>"
+    lines: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @classmethod
+    def of(cls, actions: Iterable[str]) -> Plan:
+        """Plan of readable actions such as `(stack b1 b2)`."""
+        return cls(tuple(tuple(text.strip().strip("()").lower().split()) for text in actions))
+
+
+def read_plan(path: str | os.PathLike[str]) -> Plan:
+    """Plan in a file; a line that is no action is a `PlanError` with its position."""
+    name = os.fspath(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise PlanError(f"{name}: no plan file: not text") from error
+    return parse_plan(text, name)
+
+
+def parse_plan(text: str, name: str = "<plan>") -> Plan:
+    """Plan in a text; what follows `;` is a comment."""
+    steps: list[tuple[str, ...]] = []
+    lines: list[int] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        content = line.split(";")[0].strip()
+        if not content:
+            continue
+        inner = content[1:-1]
+        if content[0] != "(" or content[-1] != ")" or not inner.split() or set(inner) & set("()"):
+            column = len(line) - len(line.lstrip()) + 1
+            expected = "one '(action argument …)' a line"
+            raise PlanError("no action", Position(name, number, column), found=content, expected=expected)
+        steps.append(tuple(inner.lower().split()))
+        lines.append(number)
+    return Plan(tuple(steps), name, tuple(lines))
+
+
+def format_plan(plan: Plan, cost: float, *, unit_cost: bool) -> str:
+    """Text of a plan file."""
+    number = int(cost) if cost == int(cost) else cost
+    kind = "unit cost" if unit_cost else "general cost"
+    lines = [f"({' '.join(step)})" for step in plan.steps]
+    return "\n".join([*lines, f"; cost = {number} ({kind})", ""])
+
+
+def write_plan(path: str | os.PathLike[str], plan: Plan, cost: float, *, unit_cost: bool) -> None:
+    """Writes a plan file, whole or not at all: a reader never sees half a plan."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(format_plan(plan, cost, unit_cost=unit_cost), encoding="utf-8")
+        temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(f"{target}: cannot be written: {error.strerror or error}") from error

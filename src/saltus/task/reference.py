@@ -1,0 +1,85 @@
+"""Twins of the kernel's applicability and successor functions: plain Python sets, the paper's definitions.
+
+`applicable` yields actions in the order that is part of the lookahead's contract: schemas in domain order, bindings in
+lexicographic object order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from saltus.task.state import State
+from saltus.task.task import EQUALITY, Action, Literal, Task
+
+
+def holds(task: Task, atoms: frozenset[int], literal: Literal, binding: Sequence[int]) -> bool:
+    """Whether a literal is true under a binding that covers all of its terms."""
+    arguments = [binding[term] if term >= 0 else ~term for term in literal.terms]
+    if literal.predicate == EQUALITY:
+        return (arguments[0] == arguments[1]) == literal.positive
+    known = atoms if task.fluent[literal.predicate] else task.static_codes
+    return (task.encode(literal.predicate, arguments) in known) == literal.positive
+
+
+def bindings(
+    task: Task,
+    atoms: frozenset[int],
+    types: Sequence[tuple[int, ...]],
+    condition: Sequence[Literal],
+    prefix: tuple[int, ...] = (),
+) -> Iterator[tuple[int, ...]]:
+    """Bindings that extend `prefix` by one object for every entry of `types` and make the condition true, ascending."""
+    total = len(prefix) + len(types)
+    ready: list[list[Literal]] = [[] for _ in range(total + 1)]
+    for literal in condition:
+        ready[max((term + 1 for term in literal.terms if term >= 0), default=0)].append(literal)
+    domains = [task.objects_of(entry).tolist() for entry in types]
+
+    def extend(binding: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if not all(holds(task, atoms, literal, binding) for literal in ready[len(binding)]):
+            return
+        if len(binding) == total:
+            yield binding
+            return
+        for number in domains[len(binding) - len(prefix)]:
+            yield from extend((*binding, number))
+
+    if all(holds(task, atoms, literal, prefix) for step in ready[: len(prefix)] for literal in step):
+        yield from extend(prefix)
+
+
+def applicable(task: Task, state: State) -> Iterator[Action]:
+    """Applicable actions in contract order."""
+    atoms = frozenset(state)
+    for number, schema in enumerate(task.schemas):
+        for binding in bindings(task, atoms, schema.parameters, schema.precondition):
+            yield Action(number, binding)
+
+
+def is_applicable(task: Task, state: State, action: Action) -> bool:
+    """Whether an action with well-typed arguments is applicable."""
+    schema = task.schemas[action.schema]
+    typed = all(
+        number in task.objects_of(types) for types, number in zip(schema.parameters, action.arguments, strict=True)
+    )
+    return typed and all(holds(task, frozenset(state), literal, action.arguments) for literal in schema.precondition)
+
+
+def changes(task: Task, atoms: frozenset[int], action: Action) -> tuple[set[int], set[int]]:
+    """Added and deleted atoms of an applicable action; what is both added and deleted counts as added."""
+    adds: set[int] = set()
+    deletes: set[int] = set()
+    for effect in task.schemas[action.schema].effects:
+        for binding in bindings(task, atoms, effect.variables, effect.condition, action.arguments):
+            for literals, codes in ((effect.adds, adds), (effect.deletes, deletes)):
+                for literal in literals:
+                    arguments = [binding[term] if term >= 0 else ~term for term in literal.terms]
+                    codes.add(task.encode(literal.predicate, arguments))
+    return adds, deletes - adds
+
+
+def successor(task: Task, state: State, action: Action) -> State:
+    """State after an applicable action."""
+    atoms = frozenset(state)
+    adds, deletes = changes(task, atoms, action)
+    return State((atoms - deletes) | adds)

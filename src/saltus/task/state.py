@@ -1,0 +1,90 @@
+"""Stage `task`: states and goals as sorted arrays of atom codes.
+
+A code is a 64-bit integer computed from predicate and arguments (`Task.encode`), not a number handed out on first
+sight. Departure: the design interns atoms; computed codes need no shared table, so kernel threads and separate
+processes agree on them, and a state saved with a run means the same when the run is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+
+
+def sorted_codes(codes: Iterable[int] | Codes) -> Codes:
+    """Distinct codes in ascending order, read-only."""
+    array = codes if isinstance(codes, np.ndarray) else np.fromiter(codes, np.int64)
+    array = np.unique(array)
+    array.flags.writeable = False
+    return array
+
+
+class State:
+    """An immutable set of fluent atoms; equal states are equal and hash alike."""
+
+    __slots__ = ("_hash", "codes")
+
+    def __init__(self, codes: Iterable[int] | Codes) -> None:
+        self.codes = sorted_codes(codes)
+        self._hash = hash(self.codes.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and np.array_equal(self.codes, other.codes)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.codes.tolist())
+
+    def __contains__(self, code: int) -> bool:
+        i = int(np.searchsorted(self.codes, code))
+        return i < len(self.codes) and int(self.codes[i]) == code
+
+    def __repr__(self) -> str:
+        return f"State({len(self)} atoms)"
+
+
+class Goal:
+    """Fluent atoms that must be true and fluent atoms that must be false.
+
+    Static parts are decided when the goal is made: true ones are dropped, a false one makes the goal `impossible`.
+    """
+
+    __slots__ = ("impossible", "negative", "positive")
+
+    def __init__(self, positive: Iterable[int] | Codes, negative: Iterable[int] | Codes = (), impossible: bool = False):
+        self.positive = sorted_codes(positive)
+        self.negative = sorted_codes(negative)
+        self.impossible = impossible
+
+    def holds(self, state: State) -> bool:
+        """Whether the state satisfies the goal."""
+        return not self.impossible and not len(self.missing(state)) and not len(self.violated(state))
+
+    def missing(self, state: State) -> Codes:
+        """Positive goal atoms that are not true."""
+        return np.setdiff1d(self.positive, state.codes, assume_unique=True)
+
+    def violated(self, state: State) -> Codes:
+        """Negative goal atoms that are true."""
+        return np.intersect1d(self.negative, state.codes, assume_unique=True)
+
+    def _key(self) -> tuple[bytes, bytes, bool]:
+        return self.positive.tobytes(), self.negative.tobytes(), self.impossible
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Goal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"Goal({len(self.positive)} atoms, {len(self.negative)} negated)"

@@ -1,0 +1,233 @@
+"""Stage `task`: the lifted task as integers.
+
+Objects, types, predicates and schemas are numbered in the order of the domain and problem files (constants before
+objects). Nothing is grounded: a schema's literals have terms that are parameter numbers (>= 0) or ~object (< 0).
+Static predicates, those no effect mentions, keep their atoms as one sorted array each; fluent atoms are codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.errors import InputError, SaltusError, suggestion
+from saltus.pddl import Domain, Problem
+from saltus.task.state import Goal, State
+
+EQUALITY = -1
+"""Predicate number of equality literals."""
+
+
+class Action(NamedTuple):
+    """A ground action: schema number and object numbers."""
+
+    schema: int
+    arguments: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A lifted literal; terms >= 0 are parameters, terms < 0 are ~object."""
+
+    predicate: int
+    terms: tuple[int, ...]
+    positive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Adds and deletes for every binding of `variables` (numbered after the schema's parameters) whose `condition`
+    holds before the action."""
+
+    variables: tuple[tuple[int, ...], ...]
+    condition: tuple[Literal, ...]
+    adds: tuple[Literal, ...]
+    deletes: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """An action schema; `parameters` lists the admissible type numbers of every parameter."""
+
+    name: str
+    parameters: tuple[tuple[int, ...], ...]
+    precondition: tuple[Literal, ...]
+    effects: tuple[Effect, ...]
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether some effect has a condition or variables of its own."""
+        return any(effect.variables or effect.condition for effect in self.effects)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A problem ready to be searched; see the module's text for the numbering."""
+
+    domain: Domain = field(repr=False)
+    problem: Problem = field(repr=False)
+    objects: tuple[str, ...] = field(repr=False)
+    types: tuple[str, ...] = field(repr=False)
+    """Declared types in domain order, then one entry for every `(either …)` that some object carries."""
+    is_a: NDArray[np.bool_] = field(repr=False)
+    """[types, types]: whether something of the first type surely is of the second."""
+    object_type: NDArray[np.int32] = field(repr=False)
+    arity: NDArray[np.int32] = field(repr=False)
+    fluent: NDArray[np.bool_] = field(repr=False)
+    code_offset: NDArray[np.int64] = field(repr=False)
+    """[predicates + 1]: first code of every predicate, and the number of all codes."""
+    static_atoms: tuple[NDArray[np.int32], ...] = field(repr=False)
+    """One [atoms, arity] array for every predicate, sorted; empty for fluent predicates."""
+    schemas: tuple[Schema, ...] = field(repr=False)
+    initial_state: State
+    goal: Goal
+
+    @property
+    def name(self) -> str:
+        """Name of the problem."""
+        return self.problem.name
+
+    # -- atoms -------------------------------------------------------------------------------------------------------
+
+    def encode(self, predicate: int, arguments: Iterable[int]) -> int:
+        """Code of a ground atom; codes of one predicate are ordered like the argument tuples."""
+        code = 0
+        for number in arguments:
+            code = code * len(self.objects) + number
+        return int(self.code_offset[predicate]) + code
+
+    def decode(self, code: int) -> tuple[int, ...]:
+        """`(predicate, argument, …)` of a code."""
+        predicate = int(np.searchsorted(self.code_offset, code, side="right")) - 1
+        rest = code - int(self.code_offset[predicate])
+        arguments: list[int] = []
+        for _ in range(int(self.arity[predicate])):
+            rest, number = divmod(rest, len(self.objects))
+            arguments.append(number)
+        return (predicate, *reversed(arguments))
+
+    def atom_name(self, code: int) -> str:
+        """Readable atom, `(on b1 b2)`."""
+        predicate, *arguments = self.decode(code)
+        return f"({' '.join((self.domain.predicates[predicate].name, *(self.objects[i] for i in arguments)))})"
+
+    def atom(self, text: str) -> int:
+        """Code of a readable atom, `(on b1 b2)` or `on b1 b2`; unknown names are an `InputError`."""
+        name, *arguments = text.strip().strip("()").lower().split() or [""]
+        if name not in self.predicate_number:
+            raise InputError(f"unknown predicate {name!r}{suggestion(name, self.predicate_number)}")
+        predicate = self.predicate_number[name]
+        for argument in arguments:
+            if argument not in self.object_number:
+                raise InputError(f"unknown object {argument!r}{suggestion(argument, self.object_number)}")
+        if len(arguments) != self.arity[predicate]:
+            raise InputError(f"predicate {name!r} takes {self.arity[predicate]} arguments, found {len(arguments)}")
+        return self.encode(predicate, (self.object_number[argument] for argument in arguments))
+
+    def state(self, atoms: Iterable[str]) -> State:
+        """State with these readable fluent atoms."""
+        codes = [self.atom(text) for text in atoms]
+        for code in codes:
+            if not self.fluent[self.decode(code)[0]]:
+                raise InputError(f"{self.atom_name(code)} is static and no part of a state")
+        return State(codes)
+
+    def make_goal(self, positive: Iterable[int], negative: Iterable[int] = ()) -> Goal:
+        """Goal from codes; static atoms are decided here and now."""
+        impossible = False
+        wanted: list[int] = []
+        unwanted: list[int] = []
+        for codes, kept, sign in ((positive, wanted, True), (negative, unwanted, False)):
+            for code in codes:
+                if self.fluent[self.decode(code)[0]]:
+                    kept.append(code)
+                else:
+                    impossible |= (code in self.static_codes) != sign
+        return Goal(wanted, unwanted, impossible)
+
+    @cached_property
+    def static_codes(self) -> frozenset[int]:
+        """Codes of all static atoms; only the slow twins and static goals need them."""
+        codes: set[int] = set()
+        for predicate, rows in enumerate(self.static_atoms):
+            radix = len(self.objects) ** np.arange(rows.shape[1] - 1, -1, -1, dtype=np.int64)
+            codes.update((int(self.code_offset[predicate]) + rows.astype(np.int64) @ radix).tolist())
+        return frozenset(codes)
+
+    @cached_property
+    def predicate_number(self) -> dict[str, int]:
+        """Number of every predicate by name."""
+        return {predicate.name: i for i, predicate in enumerate(self.domain.predicates)}
+
+    @cached_property
+    def object_number(self) -> dict[str, int]:
+        """Number of every object by name."""
+        return {name: i for i, name in enumerate(self.objects)}
+
+    @cached_property
+    def schema_number(self) -> dict[str, int]:
+        """Number of every schema by name."""
+        return {schema.name: i for i, schema in enumerate(self.schemas)}
+
+    def objects_of(self, types: tuple[int, ...]) -> NDArray[np.int32]:
+        """Objects that surely are of one of the types, ascending."""
+        return np.flatnonzero(self.is_a[self.object_type][:, list(types)].any(axis=1)).astype(np.int32)
+
+    # -- actions -----------------------------------------------------------------------------------------------------
+
+    def action_name(self, action: Action) -> str:
+        """Readable action, `(stack b1 b2)`."""
+        return f"({' '.join((self.schemas[action.schema].name, *(self.objects[i] for i in action.arguments)))})"
+
+    def action(self, text: str) -> Action:
+        """Action of a readable name; unknown names are an `InputError`."""
+        name, *arguments = text.strip().strip("()").lower().split() or [""]
+        if name not in self.schema_number:
+            raise InputError(f"unknown action {name!r}{suggestion(name, self.schema_number)}")
+        for argument in arguments:
+            if argument not in self.object_number:
+                raise InputError(f"unknown object {argument!r}{suggestion(argument, self.object_number)}")
+        return Action(self.schema_number[name], tuple(self.object_number[argument] for argument in arguments))
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether the problem asks for the least total cost rather than the shortest plan."""
+        return self.problem.minimize_cost
+
+    def action_cost(self, action: Action) -> float:
+        """Cost of an action: 1 unless the problem minimises the total cost."""
+        if not self.has_costs:
+            return 1.0
+        schema = self.domain.schemas[action.schema]
+        bound = {p.name: self.objects[i] for p, i in zip(schema.parameters, action.arguments, strict=True)}
+        total = 0.0
+        for cost in schema.costs:
+            if isinstance(cost, float):
+                total += cost
+                continue
+            key = (cost.function, *(bound.get(term, term) for term in cost.terms))
+            if key not in self.problem.values:
+                raise SaltusError(f"{self.problem.file}: no value is given for ({' '.join(key)})")
+            total += self.problem.values[key]
+        return total
+
+    # -- sizes -------------------------------------------------------------------------------------------------------
+
+    @property
+    def object_count(self) -> int:
+        """Number of objects, constants included, as the paper counts them."""
+        return len(self.objects)
+
+    @property
+    def atom_count(self) -> int:
+        """Number of atoms as the paper counts them: initial atoms, one for every object and each of its types
+        (`object` included), and one `(= o o)` for every object where the domain requires equality."""
+        declared = len(self.domain.types)
+        type_atoms = int(self.is_a[self.object_type, :declared].sum())
+        equalities = self.object_count if ":equality" in self.domain.requirements else 0
+        return len(self.problem.init_predicate) + type_atoms + equalities

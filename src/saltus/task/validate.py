@@ -1,0 +1,135 @@
+"""Stage `task`: the judge of plans.
+
+Takes a task and a plan, replays the plan on sets of names straight from the domain's and problem's structures, and says
+at which step which condition fails. On purpose it shares nothing with the kernel nor with the integer task: a mistake
+there cannot hide here. Cost: the plan's length times a domain's precondition, and `forall` over all objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from saltus.pddl import Condition, Domain, ForAll, Literal, Problem, Schema, TypedName
+from saltus.pddl.structures import EQUALS
+from saltus.task.plan import Plan
+from saltus.task.task import Task
+
+Atom = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Verdict on a plan: `step` is the number (from 1) of the failing action, None where only the goal is missed."""
+
+    valid: bool
+    length: int
+    cost: float
+    unit_cost: bool
+    reason: str = ""
+    step: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+
+def validate(task: Task, plan: Plan) -> Validation:
+    """Verdict on the plan; an invalid one has a reason, never an exception."""
+    return _Judge(task.domain, task.problem).judge(plan)
+
+
+class _Judge:
+    def __init__(self, domain: Domain, problem: Problem) -> None:
+        self.domain = domain
+        self.problem = problem
+        self.types = {entry.name: entry.types for entry in (*domain.constants, *problem.objects)}
+        self.schemas = {schema.name: schema for schema in domain.schemas}
+
+    def judge(self, plan: Plan) -> Validation:
+        atoms: set[Atom] = set(self.problem.initial_atoms(self.domain))
+        unit = not self.problem.minimize_cost
+        cost = 0.0
+
+        def invalid(reason: str, step: int | None) -> Validation:
+            return Validation(False, len(plan), cost, unit, reason, step)
+
+        for step, (name, *arguments) in enumerate(plan.steps, start=1):
+            text = f"({' '.join((name, *arguments))})"
+            schema = self.schemas.get(name)
+            if schema is None:
+                return invalid(f"step {step} {text}: there is no action {name!r}", step)
+            flaw = self._arguments_flaw(schema, arguments)
+            if flaw:
+                return invalid(f"step {step} {text}: {flaw}", step)
+            bound = {entry.name: value for entry, value in zip(schema.parameters, arguments, strict=True)}
+            failing = next(self._failing(schema.precondition, bound, atoms), None)
+            if failing is not None:
+                return invalid(f"step {step} {text}: precondition {failing} does not hold", step)
+            flaw, price = (None, 1.0) if unit else self._price(schema, bound)
+            if flaw:
+                return invalid(f"step {step} {text}: {flaw}", step)
+            cost += price
+            self._apply(schema, bound, atoms)
+        missing = list(self._failing(self.problem.goal, {}, atoms))
+        if missing:
+            shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            return invalid(f"goal is not reached: {shown} missing", None)
+        return Validation(True, len(plan), cost, unit)
+
+    def _arguments_flaw(self, schema: Schema, arguments: list[str]) -> str | None:
+        if len(arguments) != len(schema.parameters):
+            return f"takes {len(schema.parameters)} arguments, found {len(arguments)}"
+        for entry, value in zip(schema.parameters, arguments, strict=True):
+            if value not in self.types:
+                return f"there is no object {value!r}"
+            if not self.domain.fits(self.types[value], entry.types):
+                return f"{value!r} is of type {' or '.join(self.types[value])}, not {' or '.join(entry.types)}"
+        return None
+
+    def _bindings(self, variables: tuple[TypedName, ...], bound: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        domains = [
+            [name for name, types in self.types.items() if self.domain.fits(types, entry.types)] for entry in variables
+        ]
+        for values in product(*domains):
+            yield {**bound, **{entry.name: value for entry, value in zip(variables, values, strict=True)}}
+
+    def _failing(self, condition: Condition, bound: Mapping[str, str], atoms: set[Atom]) -> Iterator[str]:
+        """Literals of the condition that are false, as text."""
+        for part in condition:
+            if isinstance(part, ForAll):
+                for inner in self._bindings(part.variables, bound):
+                    yield from self._failing(part.body, inner, atoms)
+                continue
+            atom = _ground(part, bound)
+            true = atom[1] == atom[2] if part.predicate == EQUALS else atom in atoms
+            if true != part.positive:
+                text = f"({' '.join(atom)})"
+                yield text if part.positive else f"(not {text})"
+
+    def _apply(self, schema: Schema, bound: Mapping[str, str], atoms: set[Atom]) -> None:
+        added: set[Atom] = set()
+        deleted: set[Atom] = set()
+        for effect in schema.effects:
+            for inner in self._bindings(effect.variables, bound):
+                if next(self._failing(effect.condition, inner, atoms), None) is None:
+                    for literal in effect.literals:
+                        (added if literal.positive else deleted).add(_ground(literal, inner))
+        atoms -= deleted
+        atoms |= added
+
+    def _price(self, schema: Schema, bound: Mapping[str, str]) -> tuple[str | None, float]:
+        total = 0.0
+        for cost in schema.costs:
+            if isinstance(cost, float):
+                total += cost
+                continue
+            key = (cost.function, *(bound.get(term, term) for term in cost.terms))
+            if key not in self.problem.values:
+                return f"no cost is given for ({' '.join(key)})", 0.0
+            total += self.problem.values[key]
+        return None, total
+
+
+def _ground(literal: Literal, bound: Mapping[str, str]) -> Atom:
+    return (literal.predicate, *(bound.get(term, term) for term in literal.terms))

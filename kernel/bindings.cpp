@@ -3,8 +3,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
+#include "colours.hpp"
+#include "lookahead.hpp"
+#include "match.hpp"
 #include "reader.hpp"
 
 namespace nb = nanobind;
@@ -61,6 +65,78 @@ nb::tuple read_atoms(Input<std::int32_t> token, std::int32_t begin, std::int32_t
                           give(std::move(atoms.special)), give(std::move(atoms.duplicate)), atoms.refused);
 }
 
+// A view of a tree's array; NumPy keeps the tree alive.
+template <auto Member>
+auto array_of(const saltus::Tree& tree) {
+    const auto& values = tree.*Member;
+    using Value = typename std::decay_t<decltype(values)>::value_type;
+    return nb::ndarray<nb::numpy, const Value, nb::ndim<1>>(values.data(), {values.size()}, nb::handle());
+}
+
+void check_codes(const saltus::Task& task, std::span<const saltus::Code> codes) {
+    if (!std::is_sorted(codes.begin(), codes.end())) throw nb::value_error("codes are not sorted");
+    if (!codes.empty() && (codes.front() < 0 || codes.back() >= task.code_offset.back()))
+        throw nb::value_error("codes do not belong to this task");
+}
+
+saltus::Query make_query(const saltus::Task& task, const Input<saltus::Code>& state, const Input<saltus::Code>& positive,
+                         const Input<saltus::Code>& negative) {
+    const saltus::Query query{&task, view(state), view(positive), view(negative)};
+    for (auto codes : {query.state, query.goal_positive, query.goal_negative}) check_codes(task, codes);
+    return query;
+}
+
+nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb::list& positives, const nb::list& negatives,
+                         const saltus::Spec& spec, std::int32_t threads) {
+    std::vector<Input<saltus::Code>> alive;
+    std::vector<saltus::Query> queries;
+    alive.reserve(3 * tasks.size());
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        for (const nb::list& codes : {states, positives, negatives}) alive.push_back(nb::cast<Input<saltus::Code>>(codes[i]));
+        const std::size_t first = alive.size() - 3;
+        queries.push_back(make_query(nb::cast<const saltus::Task&>(tasks[i]), alive[first], alive[first + 1], alive[first + 2]));
+    }
+    std::vector<saltus::Tree> trees;
+    {
+        nb::gil_scoped_release release;
+        trees = saltus::lookahead_batch(queries, spec, threads);
+    }
+    nb::list result;
+    for (saltus::Tree& tree : trees) result.append(nb::cast(std::move(tree)));
+    return result;
+}
+
+nb::tuple applicable(const saltus::Task& task, Input<saltus::Code> state, std::int64_t limit) {
+    check_codes(task, view(state));
+    saltus::Actions actions;
+    {
+        nb::gil_scoped_release release;
+        actions = saltus::applicable(task, view(state), limit);
+    }
+    return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)), give(std::move(actions.argument)));
+}
+
+Output<std::int32_t> find_bindings(const saltus::Task& task, Input<saltus::Code> state, Input<std::int32_t> literals,
+                                   std::int32_t variables, std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+    check_codes(task, view(state));
+    saltus::Pattern pattern;
+    pattern.domains.assign(static_cast<std::size_t>(variables), task.anything());
+    const auto program = view(literals);
+    for (std::size_t i = 0; i < program.size();) {
+        saltus::Literal literal;
+        literal.predicate = program[i];
+        literal.positive = program[i + 1] != 0;
+        const auto terms = program.subspan(i + 3, static_cast<std::size_t>(program[i + 2]));
+        literal.terms.assign(terms.begin(), terms.end());
+        i += 3 + terms.size();
+        pattern.literals.push_back(std::move(literal));
+    }
+    nb::gil_scoped_release release;
+    auto found = saltus::find_bindings(task, view(state), pattern, limit, seed, steps);
+    nb::gil_scoped_acquire acquire;
+    return give(std::move(found));
+}
+
 }  // namespace
 
 NB_MODULE(_kernel, module) {
@@ -68,4 +144,66 @@ NB_MODULE(_kernel, module) {
     module.def("scan", &scan, "text"_a, "max_nesting"_a);
     module.def("read_atoms", &read_atoms, "token"_a, "begin"_a, "end"_a, "predicate_of_symbol"_a,
                "object_of_symbol"_a, "arity"_a, "first_slot"_a, "allowed"_a, "object_type"_a, "types"_a);
+
+    nb::class_<saltus::Task>(module, "Task")
+        .def("__init__", [](saltus::Task* self, Input<std::int32_t> program, Input<std::int32_t> object_type,
+                            Input<std::int32_t> arity, Input<std::uint8_t> fluent, Input<saltus::Code> code_offset,
+                            Input<std::int32_t> static_rows, Input<std::int64_t> static_start) {
+            new (self) saltus::Task(view(program), view(object_type), view(arity), view(fluent), view(code_offset),
+                                    view(static_rows), view(static_start));
+        }, "program"_a, "object_type"_a, "arity"_a, "fluent"_a, "code_offset"_a, "static_rows"_a, "static_start"_a);
+
+    nb::class_<saltus::Spec>(module, "Spec")
+        .def("__init__", [](saltus::Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity,
+                            std::int32_t goal_identity, std::int32_t root, bool expand_root_successors,
+                            std::int64_t max_nodes, std::int64_t max_atoms, std::int64_t max_root_actions) {
+            new (self) saltus::Spec{static_cast<saltus::Kind>(kind), width, capacity,
+                                    static_cast<saltus::GoalIdentity>(goal_identity), static_cast<saltus::RootMode>(root),
+                                    expand_root_successors, max_nodes, max_atoms, max_root_actions};
+        }, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a, "expand_root_successors"_a, "max_nodes"_a,
+             "max_atoms"_a, "max_root_actions"_a);
+
+    constexpr auto inside = nb::rv_policy::reference_internal;
+    nb::class_<saltus::Tree>(module, "Tree")
+        .def_prop_ro("parent", &array_of<&saltus::Tree::parent>, inside)
+        .def_prop_ro("depth", &array_of<&saltus::Tree::depth>, inside)
+        .def_prop_ro("schema", &array_of<&saltus::Tree::schema>, inside)
+        .def_prop_ro("argument_offset", &array_of<&saltus::Tree::argument_offset>, inside)
+        .def_prop_ro("argument", &array_of<&saltus::Tree::argument>, inside)
+        .def_prop_ro("novel", &array_of<&saltus::Tree::novel>, inside)
+        .def_prop_ro("goals", &array_of<&saltus::Tree::goals>, inside)
+        .def_prop_ro("added_offset", &array_of<&saltus::Tree::added_offset>, inside)
+        .def_prop_ro("added", &array_of<&saltus::Tree::added>, inside)
+        .def_prop_ro("deleted_offset", &array_of<&saltus::Tree::deleted_offset>, inside)
+        .def_prop_ro("deleted", &array_of<&saltus::Tree::deleted>, inside)
+        .def_ro("generated", &saltus::Tree::generated)
+        .def_ro("root_actions", &saltus::Tree::root_actions)
+        .def_ro("truncated", &saltus::Tree::truncated)
+        .def_prop_ro("root", [](const saltus::Tree& tree) { return static_cast<std::int32_t>(tree.root); });
+
+    module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "spec"_a, "threads"_a);
+    module.def("applicable", &applicable, "task"_a, "state"_a, "limit"_a);
+    module.def("count_applicable", [](const saltus::Task& task, Input<saltus::Code> state) {
+        check_codes(task, view(state));
+        std::vector<std::int64_t> counts;
+        {
+            nb::gil_scoped_release release;
+            counts = saltus::count_applicable(task, view(state));
+        }
+        return give(std::move(counts));
+    }, "task"_a, "state"_a);
+    module.def("pick_action", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, std::int64_t index) {
+        check_codes(task, view(state));
+        return give(saltus::pick_action(task, view(state), schema, index));
+    }, "task"_a, "state"_a, "schema"_a, "index"_a);
+    module.def("successor", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, Input<std::int32_t> arguments) {
+        check_codes(task, view(state));
+        return give(saltus::successor(task, view(state), schema, view(arguments)));
+    }, "task"_a, "state"_a, "schema"_a, "arguments"_a);
+    module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "variables"_a, "limit"_a, "seed"_a, "steps"_a);
+    module.def("find_colours", [](const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> positive, Input<saltus::Code> negative) {
+        const saltus::Query query = make_query(task, state, positive, negative);
+        saltus::Symmetry symmetry = saltus::find_symmetry(task, query.state, query.goal_positive, query.goal_negative);
+        return nb::make_tuple(give(std::move(symmetry.colour)), give(std::move(symmetry.rank)));
+    }, "task"_a, "state"_a, "positive"_a, "negative"_a);
 }

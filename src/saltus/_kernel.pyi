@@ -14,3 +14,88 @@ def read_atoms(
     object_type: NDArray[np.int32],
     types: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]: ...
+
+class Task:
+    def __init__(
+        self,
+        program: NDArray[np.int32],
+        object_type: NDArray[np.int32],
+        arity: NDArray[np.int32],
+        fluent: NDArray[np.uint8],
+        code_offset: NDArray[np.int64],
+        static_rows: NDArray[np.int32],
+        static_start: NDArray[np.int64],
+    ) -> None: ...
+
+class Spec:
+    def __init__(
+        self,
+        kind: int,
+        width: int,
+        capacity: int,
+        goal_identity: int,
+        root: int,
+        expand_root_successors: bool,
+        max_nodes: int,
+        max_atoms: int,
+        max_root_actions: int,
+    ) -> None: ...
+
+class Tree:
+    @property
+    def parent(self) -> NDArray[np.int32]: ...
+    @property
+    def depth(self) -> NDArray[np.int32]: ...
+    @property
+    def schema(self) -> NDArray[np.int32]: ...
+    @property
+    def argument_offset(self) -> NDArray[np.int64]: ...
+    @property
+    def argument(self) -> NDArray[np.int32]: ...
+    @property
+    def novel(self) -> NDArray[np.uint8]: ...
+    @property
+    def goals(self) -> NDArray[np.int32]: ...
+    @property
+    def added_offset(self) -> NDArray[np.int64]: ...
+    @property
+    def added(self) -> NDArray[np.int64]: ...
+    @property
+    def deleted_offset(self) -> NDArray[np.int64]: ...
+    @property
+    def deleted(self) -> NDArray[np.int64]: ...
+    @property
+    def generated(self) -> int: ...
+    @property
+    def root_actions(self) -> int: ...
+    @property
+    def truncated(self) -> bool: ...
+    @property
+    def root(self) -> int: ...
+
+def lookahead_batch(
+    tasks: list[Task],
+    states: list[NDArray[np.int64]],
+    positives: list[NDArray[np.int64]],
+    negatives: list[NDArray[np.int64]],
+    spec: Spec,
+    threads: int,
+) -> list[Tree]: ...
+def applicable(
+    task: Task, state: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]: ...
+def count_applicable(task: Task, state: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def pick_action(task: Task, state: NDArray[np.int64], schema: int, index: int) -> NDArray[np.int32]: ...
+def successor(task: Task, state: NDArray[np.int64], schema: int, arguments: NDArray[np.int32]) -> NDArray[np.int64]: ...
+def find_bindings(
+    task: Task,
+    state: NDArray[np.int64],
+    literals: NDArray[np.int32],
+    variables: int,
+    limit: int,
+    seed: int,
+    steps: int,
+) -> NDArray[np.int32]: ...
+def find_colours(
+    task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

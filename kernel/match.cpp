@@ -1,0 +1,240 @@
+#include "match.hpp"
+
+#include <numeric>
+#include <set>
+
+namespace saltus {
+
+bool Matcher::unify(const Pattern& pattern, const Literal& literal, const Object* arguments,
+                    std::vector<Object>& binding) const {
+    binding.assign(pattern.domains.size(), kUnbound);
+    for (std::size_t i = 0; i < literal.terms.size(); ++i) {
+        const std::int32_t term = literal.terms[i];
+        if (term < 0) {
+            if (~term != arguments[i]) return false;
+            continue;
+        }
+        const auto variable = static_cast<std::size_t>(term);
+        if (binding[variable] == kUnbound) {
+            const std::int32_t domain = pattern.domains[variable];
+            if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(arguments[i])]) return false;
+            binding[variable] = arguments[i];
+        } else if (binding[variable] != arguments[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Matcher::has_match(const Literal& literal) {
+    std::vector<std::int32_t> bound;
+    return !candidates(literal, [&](const Object* row) {
+        const bool fits = bind_row(literal, row, bound);
+        unbind(bound, 0);
+        return !fits;
+    });
+}
+
+bool Matcher::least(const Pattern& pattern, std::vector<Object>& binding) {
+    start(pattern, binding, MatchOptions{});
+    return least_from(0);
+}
+
+// Depth first in parameter order, objects ascending: the first completion is the least one.
+bool Matcher::least_from(std::size_t variable) {
+    while (variable < binding_->size() && (*binding_)[variable] != kUnbound) ++variable;
+    if (variable == binding_->size()) {
+        for (const Literal& literal : pattern_->literals)
+            if (!true_literal(literal)) return false;
+        return true;
+    }
+    const Literal* best = nullptr;
+    std::int64_t best_rows = kMany;
+    for (const Literal& literal : pattern_->literals) {
+        if (!literal.positive || literal.predicate == kEquality) continue;
+        if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) == literal.terms.end()) continue;
+        const std::int64_t rows = estimate(literal);
+        if (rows < best_rows) {
+            best_rows = rows;
+            best = &literal;
+        }
+    }
+    std::vector<Object> objects;
+    if (best != nullptr) {
+        std::vector<std::int32_t> bound;
+        candidates(*best, [&](const Object* row) {
+            if (bind_row(*best, row, bound)) objects.push_back((*binding_)[variable]);
+            unbind(bound, 0);
+            return true;
+        });
+        std::sort(objects.begin(), objects.end());
+        objects.erase(std::unique(objects.begin(), objects.end()), objects.end());
+    } else {
+        objects.assign(members_of(variable).begin(), members_of(variable).end());
+    }
+    for (Object object : objects) {
+        (*binding_)[variable] = object;
+        bool possible = true;
+        for (const Literal& literal : pattern_->literals) {
+            if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) == literal.terms.end()) continue;
+            if (fully_bound(literal))
+                possible = true_literal(literal);
+            else if (literal.positive && literal.predicate != kEquality)
+                possible = has_match(literal);
+            if (!possible) break;
+        }
+        if (possible && least_from(variable + 1)) return true;
+        // Deeper levels may have bound more variables before they failed; they undo their own.
+        (*binding_)[variable] = kUnbound;
+    }
+    return false;
+}
+
+// Variables that share an open literal belong together; the parts are independent of each other.
+std::vector<std::vector<std::int32_t>> Matcher::components(const std::vector<std::int32_t>& variables) const {
+    std::vector<std::int32_t> leader(binding_->size());
+    std::iota(leader.begin(), leader.end(), 0);
+    auto find = [&](std::int32_t v) {
+        while (leader[static_cast<std::size_t>(v)] != v) v = leader[static_cast<std::size_t>(v)];
+        return v;
+    };
+    for (const Literal& literal : pattern_->literals) {
+        std::int32_t first = -1;
+        for (std::int32_t term : literal.terms) {
+            if (term < 0 || value(term) != kUnbound) continue;
+            if (first < 0)
+                first = find(term);
+            else
+                leader[static_cast<std::size_t>(find(term))] = first;
+        }
+    }
+    std::vector<std::vector<std::int32_t>> parts;
+    std::vector<std::int32_t> part_of(binding_->size(), -1);
+    for (std::int32_t v : variables) {
+        if ((*binding_)[static_cast<std::size_t>(v)] != kUnbound) continue;
+        const auto root = static_cast<std::size_t>(find(v));
+        if (part_of[root] < 0) {
+            part_of[root] = static_cast<std::int32_t>(parts.size());
+            parts.emplace_back();
+        }
+        parts[static_cast<std::size_t>(part_of[root])].push_back(v);
+    }
+    return parts;
+}
+
+// Whether the literals that bindings of `variables` have completed are true.
+bool Matcher::settle(const std::vector<std::int32_t>& variables) {
+    for (const Literal& literal : pattern_->literals) {
+        const bool concerned = std::any_of(literal.terms.begin(), literal.terms.end(), [&](std::int32_t term) {
+            return term >= 0 && std::find(variables.begin(), variables.end(), term) != variables.end();
+        });
+        if (concerned && fully_bound(literal) && !true_literal(literal)) return false;
+    }
+    return true;
+}
+
+// Calls visit(rest) -> bool for every sound binding of some of the variables; `rest` are those still free.
+template <typename Visit>
+void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit) {
+    const Literal* best = nullptr;
+    std::int64_t best_rows = kMany;
+    for (const Literal& literal : pattern_->literals) {
+        if (!literal.positive || literal.predicate == kEquality || fully_bound(literal)) continue;
+        const bool concerned = std::any_of(literal.terms.begin(), literal.terms.end(), [&](std::int32_t term) {
+            return term >= 0 && std::find(variables.begin(), variables.end(), term) != variables.end();
+        });
+        if (!concerned) continue;
+        const std::int64_t rows = estimate(literal);
+        if (rows < best_rows) {
+            best_rows = rows;
+            best = &literal;
+        }
+    }
+    std::vector<std::int32_t> bound;
+    auto proceed = [&]() {
+        bool go_on = true;
+        if (settle(bound)) {
+            std::vector<std::int32_t> rest;
+            for (std::int32_t v : variables)
+                if ((*binding_)[static_cast<std::size_t>(v)] == kUnbound) rest.push_back(v);
+            go_on = visit(rest);
+        }
+        return go_on;
+    };
+    if (best != nullptr) {
+        candidates(*best, [&](const Object* row) {
+            bool go_on = true;
+            if (bind_row(*best, row, bound)) go_on = proceed();
+            if (go_on) unbind(bound, 0);
+            return go_on;
+        });
+        return;
+    }
+    const auto variable = static_cast<std::size_t>(variables.front());
+    for (Object object : members_of(variable)) {
+        if (!admits(variable, object)) continue;
+        (*binding_)[variable] = object;
+        bound.push_back(variables.front());
+        if (!proceed()) return;
+        unbind(bound, 0);
+    }
+}
+
+std::int64_t Matcher::count_parts(const std::vector<std::int32_t>& variables) {
+    std::int64_t total = 1;
+    for (const auto& part : components(variables)) {
+        const std::int64_t here = count_part(part);
+        if (here == 0) return 0;
+        total = here > kMany / total ? kMany : std::min(kMany, total * here);
+    }
+    return total;
+}
+
+std::int64_t Matcher::count_part(const std::vector<std::int32_t>& variables) {
+    std::int64_t total = 0;
+    branches(variables, [&](const std::vector<std::int32_t>& rest) {
+        total = std::min(kMany, total + count_parts(rest));
+        return true;
+    });
+    return total;
+}
+
+std::int64_t Matcher::count(const Pattern& pattern) {
+    std::vector<Object> binding(pattern.domains.size(), kUnbound);
+    start(pattern, binding, MatchOptions{});
+    for (const Literal& literal : pattern.literals)
+        if (fully_bound(literal) && !true_literal(literal)) return 0;
+    std::vector<std::int32_t> variables(binding.size());
+    std::iota(variables.begin(), variables.end(), 0);
+    return count_parts(variables);
+}
+
+void Matcher::pick_parts(const std::vector<std::int32_t>& variables, std::int64_t index) {
+    for (const auto& part : components(variables)) {
+        const std::int64_t here = count_part(part);
+        pick_part(part, index % here);
+        index /= here;
+    }
+}
+
+void Matcher::pick_part(const std::vector<std::int32_t>& variables, std::int64_t index) {
+    branches(variables, [&](const std::vector<std::int32_t>& rest) {
+        const std::int64_t here = count_parts(rest);
+        if (index >= here) {
+            index -= here;
+            return true;
+        }
+        pick_parts(rest, index);
+        return false;  // the binding stays as it is
+    });
+}
+
+void Matcher::pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding) {
+    binding.assign(pattern.domains.size(), kUnbound);
+    start(pattern, binding, MatchOptions{});
+    std::vector<std::int32_t> variables(binding.size());
+    std::iota(variables.begin(), variables.end(), 0);
+    pick_parts(variables, index);
+}
+
+}  // namespace saltus

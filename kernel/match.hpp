@@ -1,0 +1,326 @@
+// Match: all bindings of a pattern in a state, by a join that always continues with the most selective literal.
+//
+// Literals whose terms are bound are tested at once; of the others the one with the fewest candidate atoms (by the
+// per-position indices) is enumerated next. Bindings come in no particular order: callers that owe an order sort.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "state.hpp"
+
+namespace saltus {
+
+struct MatchOptions {
+    const std::uint8_t* wanted = nullptr;  // per variable; with it, bindings are told apart by these variables only
+    const std::uint8_t* mask = nullptr;    // per object; others are not used
+    bool distinct = false;                 // different variables take different objects
+    std::mt19937_64* shuffle = nullptr;    // candidates in random order
+    std::int64_t steps = std::numeric_limits<std::int64_t>::max();  // most nodes of the join's search tree
+};
+
+class Matcher {
+public:
+    explicit Matcher(const StateView& view) : view_(view), task_(view.task()) {}
+
+    // Calls emit(binding) -> bool for every completion of `binding` (kUnbound entries are free) until it returns false.
+    // With `wanted`: gate(binding) -> bool is asked once the wanted variables are bound; if it agrees, emit is called
+    // for the first completion found, and the others with the same wanted values are passed over.
+    // `given`: a literal known to hold. False if emit stopped the enumeration or the steps ran out.
+    template <typename Gate, typename Emit>
+    bool run(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options, Gate&& gate, Emit&& emit,
+             std::int32_t given = -1) {
+        start(pattern, binding, options);
+        if (given >= 0) done_[static_cast<std::size_t>(given)] = 1;
+        if (options.distinct && !all_distinct()) return true;
+        return extend(options.wanted == nullptr, gate, emit) != Outcome::stop;
+    }
+
+    template <typename Emit>
+    bool run(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options, Emit&& emit) {
+        return run(pattern, binding, options, [](const std::vector<Object>&) { return true; }, emit);
+    }
+
+    // The lexicographically least completion of `binding`, in place; false if there is none.
+    bool least(const Pattern& pattern, std::vector<Object>& binding);
+
+    // Number of bindings of a pattern with no variable bound; independent parts are multiplied, not enumerated.
+    // Saturates at 2^62.
+    std::int64_t count(const Pattern& pattern);
+
+    // Binding number `index` (below count) in an order of the matcher's own.
+    void pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding);
+
+    // Binds an atom's arguments to a literal's terms; false, with `binding` undefined, where they clash.
+    bool unify(const Pattern& pattern, const Literal& literal, const Object* arguments, std::vector<Object>& binding) const;
+
+private:
+    enum class Outcome { go_on, found, stop };
+    static constexpr std::int64_t kMany = std::int64_t{1} << 62;
+
+    void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
+        pattern_ = &pattern;
+        binding_ = &binding;
+        options_ = options;
+        steps_ = options.steps;
+        done_.assign(pattern.literals.size(), 0);
+        trail_.clear();
+    }
+
+    bool all_distinct() const {
+        for (std::size_t a = 0; a < binding_->size(); ++a)
+            for (std::size_t b = a + 1; b < binding_->size(); ++b)
+                if ((*binding_)[a] != kUnbound && (*binding_)[a] == (*binding_)[b]) return false;
+        return true;
+    }
+
+    Object value(std::int32_t term) const { return term >= 0 ? (*binding_)[static_cast<std::size_t>(term)] : ~term; }
+
+    bool admits(std::size_t variable, Object object) const {
+        if (options_.mask != nullptr && !options_.mask[object]) return false;
+        const std::int32_t domain = pattern_->domains[variable];
+        if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(object)]) return false;
+        if (options_.distinct)
+            for (Object other : *binding_)
+                if (other == object) return false;
+        return true;
+    }
+
+    bool fully_bound(const Literal& literal) const {
+        for (std::int32_t term : literal.terms)
+            if (value(term) == kUnbound) return false;
+        return true;
+    }
+
+    // Truth of a fully bound literal.
+    bool true_literal(const Literal& literal) const {
+        if (literal.predicate == kEquality) return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
+        Code code = 0;
+        for (std::int32_t term : literal.terms) code = code * task_.objects() + value(term);
+        code += task_.code_offset[static_cast<std::size_t>(literal.predicate)];
+        const bool holds = task_.fluent[static_cast<std::size_t>(literal.predicate)] ? view_.holds(code) : task_.static_holds(code);
+        return holds == literal.positive;
+    }
+
+    // Upper bound on the atoms that match a positive literal.
+    std::int64_t estimate(const Literal& literal) const {
+        const auto p = static_cast<std::size_t>(literal.predicate);
+        const bool fluent = task_.fluent[p] != 0;
+        const Relation& relation = fluent ? view_.root_relation(literal.predicate) : task_.statics[p];
+        std::int64_t least_rows = relation.size;
+        for (std::size_t i = 0; i < literal.terms.size(); ++i) {
+            const Object object = value(literal.terms[i]);
+            if (object != kUnbound) least_rows = std::min<std::int64_t>(least_rows, static_cast<std::int64_t>(relation.rows_with(i, object).size()));
+        }
+        return least_rows + (fluent ? view_.extra_count(literal.predicate) : 0);
+    }
+
+    // Calls visit(row) -> bool for every atom that may match; false if visit stopped.
+    template <typename Visit>
+    bool candidates(const Literal& literal, Visit&& visit) const {
+        const auto p = static_cast<std::size_t>(literal.predicate);
+        const bool fluent = task_.fluent[p] != 0;
+        const Relation& relation = fluent ? view_.root_relation(literal.predicate) : task_.statics[p];
+        std::size_t best_position = literal.terms.size();
+        std::int64_t best = relation.size;
+        for (std::size_t i = 0; i < literal.terms.size(); ++i) {
+            const Object object = value(literal.terms[i]);
+            if (object == kUnbound) continue;
+            const auto rows = static_cast<std::int64_t>(relation.rows_with(i, object).size());
+            if (rows < best || best_position == literal.terms.size()) {
+                best = rows;
+                best_position = i;
+            }
+        }
+        if (best_position < literal.terms.size()) {
+            for (std::int32_t row : relation.rows_with(best_position, value(literal.terms[best_position])))
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+        } else {
+            for (std::int32_t row = 0; row < relation.size; ++row)
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+        }
+        if (fluent && view_.extra_count(literal.predicate) > 0) {
+            const auto rows = view_.extra_rows(literal.predicate);
+            for (std::int32_t i = 0; i < view_.extra_count(literal.predicate); ++i)
+                if (!visit(rows.data() + static_cast<std::ptrdiff_t>(i) * relation.arity)) return false;
+        }
+        return true;
+    }
+
+    // Binds the literal's free terms to a row; the variables bound are appended to `bound`. False where they clash.
+    bool bind_row(const Literal& literal, const Object* row, std::vector<std::int32_t>& bound) {
+        for (std::size_t i = 0; i < literal.terms.size(); ++i) {
+            const std::int32_t term = literal.terms[i];
+            const Object known = value(term);
+            if (known != kUnbound) {
+                if (known != row[i]) return false;
+            } else {
+                if (!admits(static_cast<std::size_t>(term), row[i])) return false;
+                (*binding_)[static_cast<std::size_t>(term)] = row[i];
+                bound.push_back(term);
+            }
+        }
+        return true;
+    }
+
+    void unbind(std::vector<std::int32_t>& bound, std::size_t keep) {
+        while (bound.size() > keep) {
+            (*binding_)[static_cast<std::size_t>(bound.back())] = kUnbound;
+            bound.pop_back();
+        }
+    }
+
+    void undo(std::size_t keep) {
+        while (trail_.size() > keep) {
+            done_[static_cast<std::size_t>(trail_.back())] = 0;
+            trail_.pop_back();
+        }
+    }
+
+    bool wanted_bound() const {
+        for (std::size_t i = 0; i < binding_->size(); ++i)
+            if (options_.wanted[i] && (*binding_)[i] == kUnbound) return false;
+        return true;
+    }
+
+    bool binds_wanted(const Literal& literal) const {
+        for (std::int32_t term : literal.terms)
+            if (term >= 0 && options_.wanted[term] && value(term) == kUnbound) return true;
+        return false;
+    }
+
+    template <typename Gate, typename Emit>
+    Outcome extend(bool gated, Gate&& gate, Emit&& emit) {
+        if (--steps_ < 0) return Outcome::stop;
+        const std::size_t mark = trail_.size();
+        const auto& literals = pattern_->literals;
+        std::int32_t best = -1;
+        std::int64_t best_rows = kMany;
+        for (std::size_t l = 0; l < literals.size(); ++l) {
+            if (done_[l]) continue;
+            const Literal& literal = literals[l];
+            if (fully_bound(literal)) {
+                if (!true_literal(literal)) {
+                    undo(mark);
+                    return Outcome::go_on;
+                }
+                done_[l] = 1;
+                trail_.push_back(static_cast<std::int32_t>(l));
+                continue;
+            }
+            if (!literal.positive) continue;
+            std::int64_t rows = 1;
+            if (literal.predicate == kEquality) {
+                if (value(literal.terms[0]) == kUnbound && value(literal.terms[1]) == kUnbound) continue;
+            } else {
+                rows = estimate(literal);
+                // Before the gate, literals that bind wanted variables go first, unless another one is a mere test.
+                if (!gated && rows > 1 && !binds_wanted(literal)) rows += kMany / 2;
+            }
+            if (rows < best_rows) {
+                best_rows = rows;
+                best = static_cast<std::int32_t>(l);
+            }
+        }
+        Outcome outcome = Outcome::go_on;
+        if (!gated && wanted_bound()) {
+            if (gate(*binding_)) {
+                outcome = extend(true, gate, emit);
+                if (outcome == Outcome::found) outcome = Outcome::go_on;
+            }
+        } else if (best >= 0) {
+            outcome = along_literal(static_cast<std::size_t>(best), gated, gate, emit);
+        } else {
+            outcome = along_variable(gated, gate, emit);
+        }
+        undo(mark);
+        return outcome;
+    }
+
+    template <typename Gate, typename Emit>
+    Outcome along_literal(std::size_t number, bool gated, Gate&& gate, Emit&& emit) {
+        const Literal& literal = pattern_->literals[number];
+        std::vector<std::int32_t> bound;
+        Outcome outcome = Outcome::go_on;
+        done_[number] = 1;
+        auto visit = [&](const Object* row) {
+            if (bind_row(literal, row, bound)) outcome = extend(gated, gate, emit);
+            unbind(bound, 0);
+            return outcome == Outcome::go_on;
+        };
+        if (literal.predicate == kEquality) {
+            const Object known = value(literal.terms[0]) != kUnbound ? value(literal.terms[0]) : value(literal.terms[1]);
+            const Object row[2] = {known, known};
+            visit(row);
+        } else if (options_.shuffle != nullptr) {
+            std::vector<const Object*> rows;
+            candidates(literal, [&](const Object* row) {
+                rows.push_back(row);
+                return true;
+            });
+            std::shuffle(rows.begin(), rows.end(), *options_.shuffle);
+            for (const Object* row : rows)
+                if (!visit(row)) break;
+        } else {
+            candidates(literal, visit);
+        }
+        done_[number] = 0;
+        return outcome;
+    }
+
+    template <typename Gate, typename Emit>
+    Outcome along_variable(bool gated, Gate&& gate, Emit&& emit) {
+        std::size_t variable = binding_->size();
+        for (std::size_t i = 0; i < binding_->size(); ++i) {
+            if ((*binding_)[i] != kUnbound) continue;
+            if (variable == binding_->size()) variable = i;
+            if (!gated && options_.wanted[i]) {
+                variable = i;
+                break;
+            }
+        }
+        if (variable == binding_->size()) {
+            if (!emit(*binding_)) return Outcome::stop;
+            return options_.wanted != nullptr ? Outcome::found : Outcome::go_on;
+        }
+        std::vector<Object> members(members_of(variable).begin(), members_of(variable).end());
+        if (options_.shuffle != nullptr) std::shuffle(members.begin(), members.end(), *options_.shuffle);
+        Outcome outcome = Outcome::go_on;
+        for (Object object : members) {
+            if (!admits(variable, object)) continue;
+            (*binding_)[variable] = object;
+            outcome = extend(gated, gate, emit);
+            (*binding_)[variable] = kUnbound;
+            if (outcome != Outcome::go_on) break;
+        }
+        return outcome;
+    }
+
+    std::span<const Object> members_of(std::size_t variable) const {
+        return task_.domains[static_cast<std::size_t>(pattern_->domains[variable])].members;
+    }
+
+    bool has_match(const Literal& literal);
+    bool least_from(std::size_t variable);
+    std::vector<std::vector<std::int32_t>> components(const std::vector<std::int32_t>& variables) const;
+    bool settle(const std::vector<std::int32_t>& variables);
+    std::int64_t count_parts(const std::vector<std::int32_t>& variables);
+    std::int64_t count_part(const std::vector<std::int32_t>& variables);
+    void pick_parts(const std::vector<std::int32_t>& variables, std::int64_t index);
+    void pick_part(const std::vector<std::int32_t>& variables, std::int64_t index);
+    template <typename Visit>
+    void branches(const std::vector<std::int32_t>& variables, Visit&& visit);
+
+    const StateView& view_;
+    const Task& task_;
+    const Pattern* pattern_ = nullptr;
+    std::vector<Object>* binding_ = nullptr;
+    MatchOptions options_;
+    std::int64_t steps_ = 0;
+    std::vector<std::uint8_t> done_;
+    std::vector<std::int32_t> trail_;
+};
+
+}  // namespace saltus

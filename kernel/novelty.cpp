@@ -1,0 +1,107 @@
+#include "novelty.hpp"
+
+#include <algorithm>
+
+namespace saltus {
+
+namespace {
+constexpr std::int64_t kDenseLimit = std::int64_t{1} << 25;  // 4 MiB of bits; above it a hash set
+}
+
+Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
+                 std::span<const Code> goal_negative)
+    : task_(task), kind_(kind), goal_identity_(goal_identity) {
+    if (kind == Kind::iw) {
+        total_ = task.code_offset.back();
+    } else {
+        base_.resize(static_cast<std::size_t>(task.predicates()));
+        for (std::size_t p = 0; p < base_.size(); ++p) {
+            if (!task.fluent[p]) continue;
+            std::int64_t combinations = 1;
+            if (kind == Kind::aiw)
+                for (std::int32_t i = 1; i < task.arity[p]; ++i) combinations *= task.types;
+            const std::int32_t positions = std::max(1, task.arity[p]);
+            for (std::int32_t i = 0; i < positions; ++i) {
+                base_[p].push_back(total_);
+                total_ += combinations * (task.arity[p] == 0 ? 1 : task.objects());
+            }
+        }
+        if (goal_identity != GoalIdentity::off) {
+            for (std::span<const Code> codes : {goal_positive, goal_negative})
+                for (Code code : codes)
+                    if (goal_feature_.try_emplace(code, total_).second) ++total_;
+        }
+    }
+    dense_ = total_ <= kDenseLimit;
+    if (dense_) bits_.assign(static_cast<std::size_t>(total_ / 64 + 1), 0);
+}
+
+template <typename Visit>
+bool Novelty::features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const {
+    if (kind_ == Kind::iw) return visit(code);
+    if (!goal_feature_.empty()) {
+        const auto found = goal_feature_.find(code);
+        if (found != goal_feature_.end()) {
+            if (visit(found->second)) return true;
+            if (goal_identity_ == GoalIdentity::instead) return false;
+        }
+    }
+    const auto p = static_cast<std::size_t>(predicate);
+    const std::int32_t arity = task_.arity[p];
+    if (arity == 0) return visit(base_[p][0]);
+    for (std::int32_t i = 0; i < arity; ++i) {
+        std::int64_t feature = arguments[i];
+        if (kind_ == Kind::aiw)
+            for (std::int32_t j = 0; j < arity; ++j)
+                if (j != i) feature = feature * task_.types + task_.object_type[static_cast<std::size_t>(arguments[j])];
+        if (visit(base_[p][static_cast<std::size_t>(i)] + feature)) return true;
+    }
+    return false;
+}
+
+bool Novelty::unseen(Code code, std::int32_t predicate, const Object* arguments) const {
+    return features(code, predicate, arguments, [&](std::int64_t feature) { return !seen(feature); });
+}
+
+bool Novelty::mark(Code code, std::int32_t predicate, const Object* arguments) {
+    bool novel = false;
+    features(code, predicate, arguments, [&](std::int64_t feature) {
+        novel = see(feature) || novel;
+        return false;
+    });
+    return novel;
+}
+
+std::vector<std::int64_t> Novelty::features_of(Code code) const {
+    std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
+    const std::int32_t predicate = task_.decode(code, arguments.data());
+    std::vector<std::int64_t> result;
+    features(code, predicate, arguments.data(), [&](std::int64_t feature) {
+        result.push_back(feature);
+        return false;
+    });
+    return result;
+}
+
+bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> state) {
+    bool novel = false;
+    auto number = [&](std::int64_t feature) {
+        return feature_number_.try_emplace(feature, static_cast<std::int64_t>(feature_number_.size())).first->second;
+    };
+    std::vector<std::vector<std::int64_t>> numbers(state.size());
+    for (std::size_t i = 0; i < state.size(); ++i)
+        for (std::int64_t feature : features_of(state[i])) numbers[i].push_back(number(feature));
+    for (Code code : added) {
+        const auto at = static_cast<std::size_t>(std::lower_bound(state.begin(), state.end(), code) - state.begin());
+        for (std::int64_t a : numbers[at]) {
+            novel = pairs_.insert(~a) || novel;  // singletons are negative, pairs are not
+            for (std::size_t i = 0; i < state.size(); ++i) {
+                if (i == at) continue;
+                for (std::int64_t b : numbers[i]) novel = pairs_.insert(std::min(a, b) << 31 | std::max(a, b)) || novel;
+            }
+        }
+    }
+    return novel;
+}
+
+}  // namespace saltus

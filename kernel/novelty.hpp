@@ -1,0 +1,61 @@
+// Novelty: which features of atoms a lookahead has seen.
+//
+// The features of a fluent atom depend on the kind of lookahead (iw: the atom itself; aiw: every argument with the types of
+// the others; baiw: every argument alone); nullary and unary atoms are their own feature, and an atom mentioned in the
+// goal has its identity instead of (or beside) the abstracted ones. Width 2 adds pairs of features of different atoms.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "task.hpp"
+
+namespace saltus {
+
+enum class Kind : std::int32_t { flat = 0, iw = 1, aiw = 2, baiw = 3 };
+enum class GoalIdentity : std::int32_t { off = 0, instead = 1, also = 2 };
+
+class Novelty {
+public:
+    Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
+            std::span<const Code> goal_negative);
+
+    // Width 1.
+    bool unseen(Code code, std::int32_t predicate, const Object* arguments) const;
+    bool mark(Code code, std::int32_t predicate, const Object* arguments);  // true if some feature was unseen
+
+    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen.
+    bool mark_pairs(std::span<const Code> added, std::span<const Code> state);
+
+private:
+    template <typename Visit>
+    bool features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const;
+    std::vector<std::int64_t> features_of(Code code) const;
+
+    bool seen(std::int64_t feature) const {
+        return dense_ ? (bits_[static_cast<std::size_t>(feature) >> 6] >> (feature & 63) & 1) != 0 : sparse_.contains(feature);
+    }
+    bool see(std::int64_t feature) {
+        if (!dense_) return sparse_.insert(feature);
+        std::uint64_t& word = bits_[static_cast<std::size_t>(feature) >> 6];
+        const std::uint64_t bit = std::uint64_t{1} << (feature & 63);
+        if (word & bit) return false;
+        word |= bit;
+        return true;
+    }
+
+    const Task& task_;
+    Kind kind_;
+    GoalIdentity goal_identity_;
+    std::unordered_map<Code, std::int64_t> goal_feature_;
+    std::vector<std::vector<std::int64_t>> base_;  // [predicates][arity]: first feature of a position
+    std::int64_t total_ = 0;
+    bool dense_ = true;
+    std::vector<std::uint64_t> bits_;
+    KeySet sparse_;
+    KeySet pairs_;
+    std::unordered_map<std::int64_t, std::int64_t> feature_number_;
+};
+
+}  // namespace saltus

@@ -1,0 +1,61 @@
+#include "state.hpp"
+
+#include <bit>
+
+namespace saltus {
+
+StateView::StateView(const Task& task, std::span<const Code> root)
+    : task_(task),
+      root_(static_cast<std::size_t>(task.predicates())),
+      first_atom_(static_cast<std::size_t>(task.predicates()), 0),
+      slots_(std::bit_ceil(2 * root.size() + 16), Slot{0, -1}),
+      mask_(slots_.size() - 1),
+      alive_(root.size(), 1),
+      extra_(static_cast<std::size_t>(task.predicates())),
+      extra_size_(static_cast<std::size_t>(task.predicates()), 0) {
+    std::vector<Object> arguments(static_cast<std::size_t>(task.max_arity) + 1);
+    for (std::size_t p = 0; p < root_.size(); ++p) root_[p].arity = task.arity[p];
+    // Codes are sorted, so the atoms of a predicate follow each other.
+    std::int32_t number = 0;
+    std::int32_t last = -1;
+    for (Code code : root) {
+        const std::int32_t predicate = task.decode(code, arguments.data());
+        Relation& relation = root_[static_cast<std::size_t>(predicate)];
+        if (predicate != last) first_atom_[static_cast<std::size_t>(predicate)] = number;
+        last = predicate;
+        relation.rows.insert(relation.rows.end(), arguments.begin(), arguments.begin() + relation.arity);
+        ++relation.size;
+        std::size_t slot = mix(static_cast<std::uint64_t>(code)) & mask_;
+        while (slots_[slot].atom >= 0) slot = (slot + 1) & mask_;
+        slots_[slot] = Slot{code, number++};
+    }
+    for (std::size_t p = 0; p < root_.size(); ++p)
+        if (task.fluent[p]) root_[p].build(task.objects());
+}
+
+void StateView::show(std::span<const Code> added, std::span<const Code> deleted) {
+    for (std::int32_t atom : dead_) alive_[static_cast<std::size_t>(atom)] = 1;
+    dead_.clear();
+    for (std::int32_t predicate : extra_predicates_) {
+        extra_[static_cast<std::size_t>(predicate)].clear();
+        extra_size_[static_cast<std::size_t>(predicate)] = 0;
+    }
+    extra_predicates_.clear();
+    extra_codes_.assign(added.begin(), added.end());
+    extra_set_.clear();
+    std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
+    for (Code code : added) {
+        const std::int32_t predicate = task_.decode(code, arguments.data());
+        const auto p = static_cast<std::size_t>(predicate);
+        if (extra_size_[p]++ == 0) extra_predicates_.push_back(predicate);
+        extra_[p].insert(extra_[p].end(), arguments.begin(), arguments.begin() + task_.arity[p]);
+        extra_set_.insert(code);
+    }
+    for (Code code : deleted) {
+        const std::int32_t atom = find(code);
+        alive_[static_cast<std::size_t>(atom)] = 0;
+        dead_.push_back(atom);
+    }
+}
+
+}  // namespace saltus

@@ -1,0 +1,184 @@
+#include "task.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+namespace saltus {
+
+void Relation::build(std::int32_t objects) {
+    const auto width = static_cast<std::size_t>(arity);
+    first.assign(width, {});
+    row_of.assign(width, {});
+    for (std::size_t position = 0; position < width; ++position) {
+        auto& starts = first[position];
+        auto& order = row_of[position];
+        starts.assign(static_cast<std::size_t>(objects) + 1, 0);
+        order.resize(static_cast<std::size_t>(size));
+        for (std::int32_t i = 0; i < size; ++i) ++starts[static_cast<std::size_t>(row(i)[position]) + 1];
+        for (std::size_t o = 1; o < starts.size(); ++o) starts[o] += starts[o - 1];
+        std::vector<std::int32_t> next(starts.begin(), starts.end() - 1);
+        for (std::int32_t i = 0; i < size; ++i)
+            order[static_cast<std::size_t>(next[static_cast<std::size_t>(row(i)[position])]++)] = i;
+    }
+}
+
+namespace {
+
+// Reads the flat program of kernel_task.py.
+class Program {
+public:
+    explicit Program(std::span<const std::int32_t> values) : values_(values) {}
+
+    std::int32_t next() {
+        if (at_ >= values_.size()) throw std::invalid_argument("task program ends early");
+        return values_[at_++];
+    }
+    std::size_t count() {
+        const std::int32_t value = next();
+        if (value < 0) throw std::invalid_argument("task program has a negative count");
+        return static_cast<std::size_t>(value);
+    }
+    Literal literal() {
+        Literal result;
+        result.predicate = next();
+        result.positive = next() != 0;
+        result.terms.resize(count());
+        for (auto& term : result.terms) term = next();
+        return result;
+    }
+    std::vector<Literal> literals() {
+        std::vector<Literal> result(count());
+        for (auto& entry : result) entry = literal();
+        return result;
+    }
+    std::vector<std::int32_t> domains() {
+        std::vector<std::int32_t> result(count());
+        for (auto& entry : result) entry = next();
+        return result;
+    }
+    bool done() const { return at_ == values_.size(); }
+
+private:
+    std::span<const std::int32_t> values_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> object_types,
+           std::span<const std::int32_t> arities, std::span<const std::uint8_t> fluents,
+           std::span<const Code> code_offsets, std::span<const std::int32_t> static_rows,
+           std::span<const std::int64_t> static_start)
+    : object_type(object_types.begin(), object_types.end()),
+      arity(arities.begin(), arities.end()),
+      fluent(fluents.begin(), fluents.end()),
+      code_offset(code_offsets.begin(), code_offsets.end()) {
+    for (std::int32_t n : arity) max_arity = std::max(max_arity, n);
+    Program reader(program);
+    types = reader.next();
+    domains.resize(reader.count());
+    for (auto& domain : domains) {
+        domain.allowed.assign(object_type.size(), 0);
+        domain.members.resize(reader.count());
+        for (auto& object : domain.members) {
+            object = reader.next();
+            domain.allowed.at(static_cast<std::size_t>(object)) = 1;
+        }
+    }
+    schemas.resize(reader.count());
+    for (auto& schema : schemas) {
+        schema.pattern.domains = reader.domains();
+        schema.pattern.literals = reader.literals();
+        schema.effects.resize(reader.count());
+        schema.projected.assign(schema.pattern.domains.size(), 0);
+        for (auto& effect : schema.effects) {
+            effect.when.domains = schema.pattern.domains;
+            for (std::int32_t domain : reader.domains()) effect.when.domains.push_back(domain);
+            effect.when.literals = reader.literals();
+            effect.adds = reader.literals();
+            effect.deletes = reader.literals();
+            if (effect.when.domains.size() > schema.pattern.domains.size() || !effect.when.literals.empty()) schema.conditional = true;
+            for (const auto& literal : effect.adds)
+                for (std::int32_t term : literal.terms)
+                    if (term >= 0 && static_cast<std::size_t>(term) < schema.projected.size()) schema.projected[static_cast<std::size_t>(term)] = 1;
+        }
+        schema.projects = std::find(schema.projected.begin(), schema.projected.end(), 0) != schema.projected.end();
+        auto note = [&](const std::vector<Literal>& literals) {
+            for (const auto& literal : literals)
+                for (std::int32_t term : literal.terms)
+                    if (term < 0) constants.push_back(~term);
+        };
+        note(schema.pattern.literals);
+        for (const auto& effect : schema.effects) {
+            note(effect.when.literals);
+            note(effect.adds);
+            note(effect.deletes);
+        }
+    }
+    std::sort(constants.begin(), constants.end());
+    constants.erase(std::unique(constants.begin(), constants.end()), constants.end());
+    if (!reader.done()) throw std::invalid_argument("task program has values left over");
+
+    statics.resize(arity.size());
+    std::size_t total = 0;
+    for (std::size_t p = 0; p < arity.size(); ++p) {
+        Relation& relation = statics[p];
+        relation.arity = arity[p];
+        const auto begin = static_cast<std::size_t>(static_start[2 * p]);
+        const auto rows = static_cast<std::size_t>(static_start[2 * p + 1]);
+        relation.size = static_cast<std::int32_t>(rows);
+        relation.rows.assign(static_rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                             static_rows.begin() + static_cast<std::ptrdiff_t>(begin + rows * static_cast<std::size_t>(arity[p])));
+        relation.build(objects());
+        total += rows;
+    }
+    static_codes_.assign(std::bit_ceil(2 * total + 16), -1);
+    const std::size_t mask = static_codes_.size() - 1;
+    for (std::size_t p = 0; p < arity.size(); ++p) {
+        for (std::int32_t i = 0; i < statics[p].size; ++i) {
+            const Code code = encode(static_cast<std::int32_t>(p), statics[p].row(i));
+            std::size_t slot = mix(static_cast<std::uint64_t>(code)) & mask;
+            while (static_codes_[slot] >= 0) slot = (slot + 1) & mask;
+            static_codes_[slot] = code;
+        }
+    }
+}
+
+std::int32_t Task::decode(Code code, Object* arguments) const {
+    const auto after = std::upper_bound(code_offset.begin(), code_offset.end(), code);
+    const auto predicate = static_cast<std::int32_t>(after - code_offset.begin()) - 1;
+    Code rest = code - code_offset[static_cast<std::size_t>(predicate)];
+    for (std::int32_t i = arity[static_cast<std::size_t>(predicate)]; i-- > 0;) {
+        arguments[i] = static_cast<Object>(rest % objects());
+        rest /= objects();
+    }
+    return predicate;
+}
+
+bool Task::static_holds(Code code) const {
+    const std::size_t mask = static_codes_.size() - 1;
+    for (std::size_t i = mix(static_cast<std::uint64_t>(code)) & mask; static_codes_[i] >= 0; i = (i + 1) & mask)
+        if (static_codes_[i] == code) return true;
+    return false;
+}
+
+void KeySet::reset(std::size_t expected) {
+    const std::size_t slots = std::bit_ceil(std::max<std::size_t>(16, 2 * expected));
+    keys_.assign(slots, 0);
+    stamps_.assign(slots, 0);
+    mask_ = slots - 1;
+    size_ = 0;
+    generation_ = 1;
+}
+
+void KeySet::grow() {
+    std::vector<std::int64_t> kept;
+    kept.reserve(size_);
+    for (std::size_t i = 0; i < keys_.size(); ++i)
+        if (stamps_[i] == generation_) kept.push_back(keys_[i]);
+    reset(kept.size() * 2);
+    for (std::int64_t key : kept) insert(key);
+}
+
+}  // namespace saltus

@@ -1,0 +1,161 @@
+// Task: the lifted task as the kernel needs it: patterns, effects, and indices over the static atoms.
+//
+// Immutable once built, so that any number of threads may share it. Built from one flat integer program that
+// src/saltus/lookahead/kernel_task.py writes; the format is described there and read in task.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace saltus {
+
+using Object = std::int32_t;
+using Code = std::int64_t;
+
+inline constexpr std::int32_t kEquality = -1;  // predicate number of equality literals
+inline constexpr Object kUnbound = -1;
+
+struct Literal {
+    std::int32_t predicate = 0;
+    bool positive = true;
+    std::vector<std::int32_t> terms;  // >= 0 variable, < 0 ~object
+};
+
+// A conjunction over variables, each with a domain: an action's precondition, an effect's condition, a query.
+struct Pattern {
+    std::vector<std::int32_t> domains;  // number of the domain of every variable
+    std::vector<Literal> literals;
+};
+
+struct Effect {
+    Pattern when;  // variables: the schema's parameters, then the effect's own
+    std::vector<Literal> adds;
+    std::vector<Literal> deletes;
+};
+
+struct Schema {
+    Pattern pattern;
+    std::vector<Effect> effects;
+    bool conditional = false;             // some effect has a condition or variables of its own
+    std::vector<std::uint8_t> projected;  // per parameter: occurs in an added atom
+    bool projects = false;                // some parameter does not
+};
+
+// Objects that a variable may take.
+struct Domain {
+    std::vector<std::uint8_t> allowed;  // [objects]
+    std::vector<Object> members;        // ascending
+};
+
+// Atoms of one predicate with an index for every argument position.
+struct Relation {
+    std::int32_t arity = 0;
+    std::vector<Object> rows;                            // [atoms, arity]
+    std::vector<std::vector<std::int32_t>> first;        // [arity][objects + 1]
+    std::vector<std::vector<std::int32_t>> row_of;       // [arity][atoms], grouped by object, ascending
+    std::int32_t size = 0;
+
+    void build(std::int32_t objects);
+    std::span<const std::int32_t> rows_with(std::size_t position, Object object) const {
+        const auto& starts = first[position];
+        const auto begin = static_cast<std::size_t>(starts[static_cast<std::size_t>(object)]);
+        const auto end = static_cast<std::size_t>(starts[static_cast<std::size_t>(object) + 1]);
+        return std::span<const std::int32_t>(row_of[position]).subspan(begin, end - begin);
+    }
+    const Object* row(std::int32_t i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * arity; }
+};
+
+class Task {
+public:
+    Task(std::span<const std::int32_t> program, std::span<const std::int32_t> object_type,
+         std::span<const std::int32_t> arity, std::span<const std::uint8_t> fluent,
+         std::span<const Code> code_offset, std::span<const std::int32_t> static_rows,
+         std::span<const std::int64_t> static_start);
+
+    std::int32_t objects() const { return static_cast<std::int32_t>(object_type.size()); }
+    std::int32_t predicates() const { return static_cast<std::int32_t>(arity.size()); }
+
+    Code encode(std::int32_t predicate, const Object* arguments) const {
+        Code code = 0;
+        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(predicate)]; ++i) code = code * objects() + arguments[i];
+        return code + code_offset[static_cast<std::size_t>(predicate)];
+    }
+    // Predicate of a code; writes its arguments, at most max_arity of them.
+    std::int32_t decode(Code code, Object* arguments) const;
+
+    bool static_holds(Code code) const;
+
+    // Number of the domain that holds every object; the program lists it last.
+    std::int32_t anything() const { return static_cast<std::int32_t>(domains.size()) - 1; }
+
+    std::vector<std::int32_t> object_type;
+    std::vector<std::int32_t> arity;
+    std::vector<std::uint8_t> fluent;
+    std::vector<Code> code_offset;  // [predicates + 1]
+    std::int32_t types = 0;
+    std::int32_t max_arity = 0;
+    std::vector<Domain> domains;
+    std::vector<Schema> schemas;
+    std::vector<Object> constants;      // objects that schemas name
+    std::vector<Relation> statics;      // [predicates], empty for fluent ones
+
+private:
+    std::vector<Code> static_codes_;  // open addressing, -1 empty
+};
+
+// 64-bit mixing, the same on every machine.
+inline std::uint64_t mix(std::uint64_t x) {
+    x ^= x >> 30;
+    x *= 0xBF58476D1CE4E5B9ULL;
+    x ^= x >> 27;
+    x *= 0x94D049BB133111EBULL;
+    return x ^ (x >> 31);
+}
+
+// A set of 64-bit keys that is emptied in constant time.
+class KeySet {
+public:
+    explicit KeySet(std::size_t expected = 16) { reset(expected); }
+
+    void clear() {
+        size_ = 0;
+        if (++generation_ == 0) {
+            std::fill(stamps_.begin(), stamps_.end(), 0U);
+            generation_ = 1;
+        }
+    }
+    bool contains(std::int64_t key) const {
+        for (std::size_t i = slot(key);; i = (i + 1) & mask_) {
+            if (stamps_[i] != generation_) return false;
+            if (keys_[i] == key) return true;
+        }
+    }
+    // True if the key was not there.
+    bool insert(std::int64_t key) {
+        for (std::size_t i = slot(key);; i = (i + 1) & mask_) {
+            if (stamps_[i] != generation_) {
+                stamps_[i] = generation_;
+                keys_[i] = key;
+                if (++size_ * 2 > keys_.size()) grow();
+                return true;
+            }
+            if (keys_[i] == key) return false;
+        }
+    }
+    std::size_t size() const { return size_; }
+
+private:
+    std::size_t slot(std::int64_t key) const { return mix(static_cast<std::uint64_t>(key)) & mask_; }
+    void reset(std::size_t expected);
+    void grow();
+
+    std::vector<std::int64_t> keys_;
+    std::vector<std::uint32_t> stamps_;
+    std::size_t mask_ = 0;
+    std::size_t size_ = 0;
+    std::uint32_t generation_ = 1;
+};
+
+}  // namespace saltus

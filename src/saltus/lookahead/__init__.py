@@ -1,0 +1,31 @@
+"""Stage `lookahead`: task, state and goal in, `LookaheadTree` out; and the kernel's view of a task.
+
+The kernel does the work (`search.py`); `reference.py` is its slow twin and the description of the algorithm.
+"""
+
+from saltus.lookahead.actions import (
+    applicable_actions,
+    count_actions,
+    find_bindings,
+    find_colours,
+    random_action,
+    successor_state,
+)
+from saltus.lookahead.search import lookahead, lookahead_batch
+from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, LookaheadSpec
+from saltus.lookahead.tree import LookaheadTree
+
+__all__ = [
+    "KINDS",
+    "ROOT_SUCCESSORS",
+    "LookaheadSpec",
+    "LookaheadTree",
+    "applicable_actions",
+    "count_actions",
+    "find_bindings",
+    "find_colours",
+    "lookahead",
+    "lookahead_batch",
+    "random_action",
+    "successor_state",
+]

@@ -1,0 +1,78 @@
+"""Stage `lookahead`: applicable actions, their number, successors, and conjunctive queries, by the kernel.
+
+Twins: `task/reference.py` for actions and successors, `reference.py` here for queries and colours.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus import _kernel
+from saltus.errors import InputError
+from saltus.lookahead.kernel_task import kernel_task, literal_program
+from saltus.task import Action, Goal, Literal, State, Task
+
+NO_LIMIT = 2**62
+
+
+def applicable_actions(task: Task, state: State, limit: int | None = None) -> list[Action]:
+    """Applicable actions in contract order (schemas in domain order, bindings in object order), at most `limit`."""
+    schema, offset, argument = _kernel.applicable(kernel_task(task), state.codes, NO_LIMIT if limit is None else limit)
+    starts, arguments = offset.tolist(), argument.tolist()
+    return [Action(number, tuple(arguments[starts[i] : starts[i + 1]])) for i, number in enumerate(schema.tolist())]
+
+
+def count_actions(task: Task, state: State) -> int:
+    """Number of applicable actions, without materialising them; saturates at 2^62."""
+    counts: list[int] = _kernel.count_applicable(kernel_task(task), state.codes).tolist()
+    return min(NO_LIMIT, sum(counts))
+
+
+def random_action(task: Task, state: State, rng: random.Random) -> Action | None:
+    """An applicable action, each equally likely, without materialising them; None if there is none."""
+    counts: list[int] = _kernel.count_applicable(kernel_task(task), state.codes).tolist()
+    if not sum(counts):
+        return None
+    index = rng.randrange(sum(counts))
+    schema = 0
+    while index >= counts[schema]:
+        index -= counts[schema]
+        schema += 1
+    arguments = _kernel.pick_action(kernel_task(task), state.codes, schema, index)
+    return Action(schema, tuple(arguments.tolist()))
+
+
+def successor_state(task: Task, state: State, action: Action) -> State:
+    """State after an action, which must be applicable."""
+    arguments = np.array(action.arguments, np.int32)
+    return State(_kernel.successor(kernel_task(task), state.codes, action.schema, arguments))
+
+
+def find_bindings(
+    task: Task, state: State, literals: Sequence[Literal], *, limit: int = 1, seed: int = 0, max_steps: int = 1_000_000
+) -> NDArray[np.int32]:
+    """Bindings [found, variables] of a lifted conjunction: different variables are different objects.
+
+    Terms >= 0 are variables, numbered without gaps, terms < 0 are ~object. At most `limit` bindings, found in the
+    random order of `seed`; the search gives up after `max_steps` steps, so fewer than exist may come back.
+    """
+    variables = max((term + 1 for literal in literals for term in literal.terms), default=0)
+    used = {term for literal in literals for term in literal.terms if term >= 0}
+    if len(used) != variables:
+        raise InputError(f"conjunction uses {len(used)} variables but numbers them up to {variables - 1}")
+    for literal in literals:
+        width = 2 if literal.predicate < 0 else int(task.arity[literal.predicate])
+        if len(literal.terms) != width:
+            raise InputError(f"literal {literal} has {len(literal.terms)} terms, expected {width}")
+    program = np.array(literal_program(literals), np.int32)
+    flat = _kernel.find_bindings(kernel_task(task), state.codes, program, variables, limit, seed, max_steps)
+    return flat.reshape(-1, variables) if variables else flat.reshape(0, 0)
+
+
+def find_colours(task: Task, state: State, goal: Goal) -> NDArray[np.int32]:
+    """1-WL colour of every object over state, goal and static atoms, numbered by first object."""
+    return _kernel.find_colours(kernel_task(task), state.codes, goal.positive, goal.negative)[0]

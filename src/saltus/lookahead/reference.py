@@ -1,0 +1,306 @@
+"""Twin of the kernel's lookahead: the paper's definitions on Python sets, node for node the same trees.
+
+    root marks the features of its atoms
+    breadth first, actions in contract order:
+        a successor is novel iff an added atom has an unseen feature; its added atoms' features are then marked
+        novel successors enter the tree; those of the root enter it in any case (the IW(0) step)
+
+The paper's sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from saltus.lookahead.spec import LookaheadSpec
+from saltus.lookahead.tree import LookaheadTree
+from saltus.task import Action, Goal, Literal, State, Task
+from saltus.task.reference import applicable, changes, holds
+
+Feature = tuple[object, ...]
+Features = Callable[[Task, int], set[Feature]]
+
+
+# -- features --------------------------------------------------------------------------------------------------------
+
+
+def iw_features(task: Task, code: int) -> set[Feature]:
+    """IW: the atom itself."""
+    return {("atom", code)}
+
+
+def aiw_features(task: Task, code: int) -> set[Feature]:
+    """AIW: for every position, the argument there and the declared types of the others."""
+    predicate, *arguments = task.decode(code)
+    if len(arguments) <= 1:
+        return {("atom", code)}
+    types = [int(task.object_type[number]) for number in arguments]
+    return {("abstract", predicate, i, number, *types[:i], *types[i + 1 :]) for i, number in enumerate(arguments)}
+
+
+def baiw_features(task: Task, code: int) -> set[Feature]:
+    """BAIW: for every position, the argument there."""
+    predicate, *arguments = task.decode(code)
+    if len(arguments) <= 1:
+        return {("atom", code)}
+    return {("abstract", predicate, i, number) for i, number in enumerate(arguments)}
+
+
+FEATURES: dict[str, Features] = {"iw": iw_features, "aiw": aiw_features, "baiw": baiw_features}
+
+
+def features(task: Task, goal: Goal, spec: LookaheadSpec, code: int) -> set[Feature]:
+    """Features of an atom under a goal: an atom the goal mentions keeps its identity."""
+    abstract = FEATURES[spec.kind](task, code)
+    mentioned = code in goal.positive or code in goal.negative
+    if spec.goal_identity == "off" or not mentioned:
+        return abstract
+    identity: set[Feature] = {("atom", code)} if spec.kind == "iw" else {("goal", code)}
+    return identity | abstract if spec.goal_identity == "also" else identity
+
+
+class Novelty:
+    """Features, or for width 2 also pairs of features of different atoms, seen so far."""
+
+    def __init__(self, task: Task, goal: Goal, spec: LookaheadSpec) -> None:
+        self.task, self.goal, self.spec = task, goal, spec
+        self.seen: set[object] = set()
+
+    def of(self, code: int) -> set[Feature]:
+        """Features of an atom."""
+        return features(self.task, self.goal, self.spec, code)
+
+    def mark(self, added: Iterable[int], atoms: Iterable[int]) -> bool:
+        """Marks what the added atoms bring to a state with these atoms; true if some of it was unseen."""
+        before = len(self.seen)
+        for code in added:
+            for feature in self.of(code):
+                self.seen.add(feature)
+                if self.spec.width == 2:
+                    self.seen.update(
+                        frozenset({(feature, 0), (other, int(other == feature))})
+                        for companion in atoms
+                        if companion != code
+                        for other in self.of(companion)
+                    )
+        return len(self.seen) > before
+
+
+# -- the tree --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Node:
+    """A node of the tree under construction."""
+
+    parent: int
+    depth: int
+    action: Action | None
+    state: State
+    novel: bool
+    expand: bool
+
+
+class _FullError(Exception):
+    """The tree has reached `max_nodes`."""
+
+
+def lookahead(
+    task: Task, state: State | None = None, spec: LookaheadSpec | None = None, goal: Goal | None = None
+) -> LookaheadTree:
+    """Tree from a state, as `saltus.lookahead.lookahead` gives it."""
+    spec = spec or LookaheadSpec()
+    root = state if state is not None else task.initial_state
+    goal = goal if goal is not None else task.goal
+    novelty = Novelty(task, goal, spec)
+    actions = list(applicable(task, root))
+    mode = spec.root_successors
+    if mode == "auto":
+        mode = "classes" if spec.width == 1 and len(actions) > spec.max_root_actions else "all"
+    nodes = [Node(-1, 0, None, root, True, True)]
+    truncated = False
+    try:
+        if spec.kind != "flat":
+            novelty.mark(root, root)
+        _expand_root(task, goal, spec, mode, actions, nodes, novelty)
+        level = 1
+        _bound_level(goal, spec, mode, nodes, level)
+        while spec.kind != "flat" and level < len(nodes):
+            end = len(nodes)
+            for number in range(level, end):
+                if nodes[number].expand:
+                    _expand(task, spec, number, nodes, novelty)
+            _bound_level(goal, spec, mode, nodes, end)
+            level = end
+    except _FullError:
+        truncated = True
+        _bound_level(goal, spec, mode, nodes, next(i for i, n in enumerate(nodes) if n.depth == nodes[-1].depth))
+    return _finish(task, root, goal, spec, nodes, len(actions), mode, truncated)
+
+
+def _append(spec: LookaheadSpec, nodes: list[Node], node: Node) -> None:
+    if len(nodes) >= spec.max_nodes:
+        raise _FullError
+    nodes.append(node)
+
+
+def _expand_root(
+    task: Task,
+    goal: Goal,
+    spec: LookaheadSpec,
+    mode: str,
+    actions: Sequence[Action],
+    nodes: list[Node],
+    novelty: Novelty,
+) -> None:
+    root = nodes[0].state
+    atoms = frozenset(root)
+    distinct = {root}
+    for action in first_of_classes(task, root, goal, actions) if mode == "classes" else actions:
+        adds, deletes = changes(task, atoms, action)
+        child = State((atoms - deletes) | adds)
+        novel = spec.kind == "flat" or novelty.mark(adds - atoms, child)
+        if child in distinct or (mode == "novel" and not novel):
+            continue
+        distinct.add(child)
+        _append(spec, nodes, Node(0, 1, action, child, novel, novel or spec.expand_root_successors))
+    if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as generated
+        for action in actions:
+            novelty.mark(changes(task, atoms, action)[0], ())
+
+
+def _expand(task: Task, spec: LookaheadSpec, number: int, nodes: list[Node], novelty: Novelty) -> None:
+    node = nodes[number]
+    atoms = frozenset(node.state)
+    for action in applicable(task, node.state):
+        adds, deletes = changes(task, atoms, action)
+        child = State((atoms - deletes) | adds)
+        if novelty.mark(adds - atoms, child):
+            _append(spec, nodes, Node(number, node.depth + 1, action, child, True, True))
+
+
+def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], first: int) -> None:
+    """Keeps at most `capacity` novel nodes from `first` on: most satisfied goals first, ties first seen."""
+    novel = [i for i in range(first, len(nodes)) if nodes[i].novel]
+    if spec.capacity is None or spec.kind == "flat" or len(novel) <= spec.capacity:
+        return
+    novel.sort(key=lambda i: -satisfied(goal, nodes[i].state))
+    dropped = set(novel[spec.capacity :])
+    if nodes[first].depth == 1 and mode != "novel":  # successors of the root stay, as leaves
+        for i in dropped:
+            nodes[i].expand = False
+    else:
+        nodes[first:] = [node for i, node in enumerate(nodes[first:], start=first) if i not in dropped]
+
+
+def satisfied(goal: Goal, state: State) -> int:
+    """Number of goal literals that hold."""
+    total = len(goal.positive) + len(goal.negative)
+    return total - len(goal.missing(state)) - len(goal.violated(state))
+
+
+def _finish(
+    task: Task,
+    root: State,
+    goal: Goal,
+    spec: LookaheadSpec,
+    nodes: list[Node],
+    root_actions: int,
+    mode: str,
+    truncated: bool,
+) -> LookaheadTree:
+    arguments = [list(node.action.arguments) if node.action else [] for node in nodes]
+    added = [np.setdiff1d(node.state.codes, root.codes) for node in nodes]
+    deleted = [np.setdiff1d(root.codes, node.state.codes) for node in nodes]
+    return LookaheadTree(
+        task=task,
+        root=root,
+        goal=goal,
+        spec=spec,
+        parent=np.array([node.parent for node in nodes], np.int32),
+        depth=np.array([node.depth for node in nodes], np.int32),
+        schema=np.array([node.action.schema if node.action else -1 for node in nodes], np.int32),
+        argument_offset=np.cumsum([0, *map(len, arguments)]).astype(np.int64),
+        argument=np.array([number for entry in arguments for number in entry], np.int32),
+        novel=np.array([node.novel for node in nodes], bool),
+        goals=np.array([satisfied(goal, node.state) for node in nodes], np.int32),
+        added_offset=np.cumsum([0, *map(len, added)]).astype(np.int64),
+        added=np.concatenate(added).astype(np.int64),
+        deleted_offset=np.cumsum([0, *map(len, deleted)]).astype(np.int64),
+        deleted=np.concatenate(deleted).astype(np.int64),
+        generated=0,
+        root_actions=root_actions,
+        root_successors=mode,
+        truncated=truncated,
+    )
+
+
+# -- classes of interchangeable actions ------------------------------------------------------------------------------
+
+
+def first_of_classes(task: Task, state: State, goal: Goal, actions: Iterable[Action]) -> Iterator[Action]:
+    """The first action of every class: same schema, same colours, same pattern of equal arguments."""
+    colours = find_colours(task, state, goal)
+    known: set[tuple[object, ...]] = set()
+    for action in actions:
+        pattern = tuple(action.arguments.index(number) for number in action.arguments)
+        key = (action.schema, tuple(colours[number] for number in action.arguments), pattern)
+        if key not in known:
+            known.add(key)
+            yield action
+
+
+def find_colours(task: Task, state: State, goal: Goal) -> list[int]:
+    """1-WL colours of the objects over static atoms, state and goal, numbered by first object.
+
+    Objects that schemas name are told apart from the start: exchanging them would change what actions do.
+    """
+    atoms: list[tuple[str, tuple[int, ...]]] = [("static", task.decode(code)) for code in task.static_codes]
+    atoms += [("state", task.decode(code)) for code in state]
+    atoms += [(f"goal {code in state}", task.decode(code)) for code in goal.positive.tolist()]
+    atoms += [(f"negated goal {code in state}", task.decode(code)) for code in goal.negative.tolist()]
+    constants = {~term for literal in schema_literals(task) for term in literal.terms if term < 0}
+    colours = _numbered([(int(task.object_type[i]), i if i in constants else -1) for i in range(len(task.objects))])
+    while True:
+        around: list[list[object]] = [[] for _ in colours]
+        for role, (predicate, *arguments) in atoms:
+            seen = tuple(colours[number] for number in arguments)
+            for position, number in enumerate(arguments):
+                around[number].append((role, predicate, position, seen))
+        refined = _numbered(
+            [(colour, tuple(sorted(map(str, near)))) for colour, near in zip(colours, around, strict=True)]
+        )
+        if max(refined, default=0) == max(colours, default=0):
+            return refined
+        colours = refined
+
+
+def schema_literals(task: Task) -> Iterator[Literal]:
+    """All literals of all schemas."""
+    for schema in task.schemas:
+        yield from schema.precondition
+        for effect in schema.effects:
+            yield from (*effect.condition, *effect.adds, *effect.deletes)
+
+
+def _numbered(keys: Sequence[object]) -> list[int]:
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+
+# -- conjunctive queries ---------------------------------------------------------------------------------------------
+
+
+def find_bindings(task: Task, state: State, literals: Sequence[Literal]) -> set[tuple[int, ...]]:
+    """All bindings of a lifted conjunction; different variables are different objects."""
+    variables = max((term + 1 for literal in literals for term in literal.terms), default=0)
+    atoms = frozenset(state)
+    return {
+        binding
+        for binding in permutations(range(len(task.objects)), variables)
+        if all(holds(task, atoms, literal, binding) for literal in literals)
+    }

@@ -1,0 +1,77 @@
+"""Stage `lookahead`: the fast path. One kernel call for a tree, or for a batch of trees on several threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from saltus import _kernel
+from saltus.lookahead.kernel_task import kernel_task
+from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS, LookaheadSpec
+from saltus.lookahead.tree import LookaheadTree
+from saltus.task import Goal, State, Task
+
+_ROOT_NAMES = {number: name for name, number in ROOT_SUCCESSORS.items()}
+
+
+def lookahead(
+    task: Task, state: State | None = None, spec: LookaheadSpec | None = None, goal: Goal | None = None
+) -> LookaheadTree:
+    """Tree from a state (default: the initial one) for a goal (default: the task's)."""
+    query = (task, state if state is not None else task.initial_state, goal if goal is not None else task.goal)
+    return lookahead_batch([query], spec, threads=1)[0]
+
+
+def lookahead_batch(
+    queries: Sequence[tuple[Task, State, Goal]], spec: LookaheadSpec | None = None, *, threads: int | None = None
+) -> list[LookaheadTree]:
+    """Trees of many (task, state, goal) triples; the result does not depend on the number of threads."""
+    spec = spec or LookaheadSpec()
+    trees = _kernel.lookahead_batch(
+        [kernel_task(task) for task, _, _ in queries],
+        [state.codes for _, state, _ in queries],
+        [goal.positive for _, _, goal in queries],
+        [goal.negative for _, _, goal in queries],
+        _kernel_spec(spec),
+        threads or os.cpu_count() or 1,
+    )
+    return [_wrap(query, spec, tree) for query, tree in zip(queries, trees, strict=True)]
+
+
+def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
+    return _kernel.Spec(
+        KINDS[spec.kind],
+        spec.width,
+        spec.capacity or 0,
+        GOAL_IDENTITIES[spec.goal_identity],
+        ROOT_SUCCESSORS[spec.root_successors],
+        spec.expand_root_successors,
+        spec.max_nodes,
+        spec.max_atoms,
+        spec.max_root_actions,
+    )
+
+
+def _wrap(query: tuple[Task, State, Goal], spec: LookaheadSpec, tree: _kernel.Tree) -> LookaheadTree:
+    task, state, goal = query
+    return LookaheadTree(
+        task=task,
+        root=state,
+        goal=goal,
+        spec=spec,
+        parent=tree.parent,
+        depth=tree.depth,
+        schema=tree.schema,
+        argument_offset=tree.argument_offset,
+        argument=tree.argument,
+        novel=tree.novel.view(bool),
+        goals=tree.goals,
+        added_offset=tree.added_offset,
+        added=tree.added,
+        deleted_offset=tree.deleted_offset,
+        deleted=tree.deleted,
+        generated=tree.generated,
+        root_actions=tree.root_actions,
+        root_successors=_ROOT_NAMES[tree.root],
+        truncated=tree.truncated,
+    )

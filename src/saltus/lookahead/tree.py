@@ -1,0 +1,116 @@
+"""Stage `lookahead`: the tree a lookahead gives. Nodes are numbered breadth first; node 0 is the root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.errors import SaltusError
+from saltus.lookahead.spec import LookaheadSpec
+from saltus.task import Action, Goal, Plan, State, Task
+from saltus.task.reference import is_applicable, successor
+
+
+@dataclass(frozen=True, eq=False)
+class LookaheadTree:
+    """States reached from `root`, as differences to it; all arrays are per node unless said otherwise."""
+
+    task: Task = field(repr=False)
+    root: State
+    goal: Goal
+    spec: LookaheadSpec
+    parent: NDArray[np.int32] = field(repr=False)
+    """-1 for the root."""
+    depth: NDArray[np.int32] = field(repr=False)
+    schema: NDArray[np.int32] = field(repr=False)
+    """Schema of the action that leads here from the parent; -1 for the root."""
+    argument_offset: NDArray[np.int64] = field(repr=False)
+    """[nodes + 1]: that action's arguments in `argument`."""
+    argument: NDArray[np.int32] = field(repr=False)
+    novel: NDArray[np.bool_] = field(repr=False)
+    """Whether the node was novel; successors of the root may be in the tree without."""
+    goals: NDArray[np.int32] = field(repr=False)
+    """Satisfied goal literals."""
+    added_offset: NDArray[np.int64] = field(repr=False)
+    """[nodes + 1]: in `added`, the atoms that the root has not, ascending."""
+    added: NDArray[np.int64] = field(repr=False)
+    deleted_offset: NDArray[np.int64] = field(repr=False)
+    """[nodes + 1]: in `deleted`, the root's atoms that are gone, ascending."""
+    deleted: NDArray[np.int64] = field(repr=False)
+    generated: int
+    """Actions looked at; a figure of the implementation, not of the tree."""
+    root_actions: int
+    """Actions applicable in the root."""
+    root_successors: str
+    """all, classes or novel: what `auto` came to."""
+    truncated: bool
+    """Whether the tree was cut off by `max_nodes` or `max_atoms`."""
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @property
+    def novel_count(self) -> int:
+        """Number of novel nodes, the root included."""
+        return int(self.novel.sum())
+
+    @cached_property
+    def goal_nodes(self) -> NDArray[np.intp]:
+        """Nodes whose state satisfies the goal, ascending."""
+        if self.goal.impossible:
+            return np.zeros(0, np.intp)
+        return np.flatnonzero(self.goals == len(self.goal.positive) + len(self.goal.negative))
+
+    def added_of(self, node: int) -> NDArray[np.int64]:
+        """Atoms of the node that the root has not."""
+        return self.added[self.added_offset[node] : self.added_offset[node + 1]]
+
+    def deleted_of(self, node: int) -> NDArray[np.int64]:
+        """Atoms of the root that the node has not."""
+        return self.deleted[self.deleted_offset[node] : self.deleted_offset[node + 1]]
+
+    def state_of(self, node: int) -> State:
+        """State of a node."""
+        kept = np.setdiff1d(self.root.codes, self.deleted_of(node), assume_unique=True)
+        return State(np.concatenate([kept, self.added_of(node)]))
+
+    def action_of(self, node: int) -> Action:
+        """Action that leads to a node from its parent; the root has none."""
+        if node == 0:
+            raise SaltusError("the root of a lookahead tree has no action")
+        arguments = self.argument[self.argument_offset[node] : self.argument_offset[node + 1]]
+        return Action(int(self.schema[node]), tuple(arguments.tolist()))
+
+    def path_to(self, node: int) -> list[Action]:
+        """Actions from the root to a node."""
+        actions: list[Action] = []
+        while node != 0:
+            actions.append(self.action_of(node))
+            node = int(self.parent[node])
+        return actions[::-1]
+
+    def plan_to(self, node: int) -> Plan:
+        """Path to a node as a plan."""
+        return Plan.of(self.task.action_name(action) for action in self.path_to(node))
+
+    def check_valid(self) -> None:
+        """Replays every edge by the plain Python successor function; a flaw is a `SaltusError`."""
+        total = len(self.goal.positive) + len(self.goal.negative)
+        states = [self.root]
+        for node in range(1, len(self)):
+            parent = int(self.parent[node])
+            action = self.action_of(node)
+            name = self.task.action_name(action)
+            if not 0 <= parent < node or self.depth[node] != self.depth[parent] + 1:
+                raise SaltusError(f"node {node}: parent {parent} or depth {self.depth[node]} is wrong")
+            if not is_applicable(self.task, states[parent], action):
+                raise SaltusError(f"node {node}: {name} is not applicable in node {parent}")
+            states.append(successor(self.task, states[parent], action))
+            if states[node] != self.state_of(node):
+                raise SaltusError(f"node {node}: state differs from that of {name} in node {parent}")
+            satisfied = total - len(self.goal.missing(states[node])) - len(self.goal.violated(states[node]))
+            if self.goals[node] != satisfied:
+                raise SaltusError(f"node {node}: {self.goals[node]} goals counted, {satisfied} satisfied")

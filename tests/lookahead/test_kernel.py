@@ -1,0 +1,165 @@
+"""The kernel's lookahead against its twin: the same tree, node by node, in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import IPC_DOMAINS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_tasks import random_tasks
+
+from saltus.lookahead import (
+    LookaheadSpec,
+    LookaheadTree,
+    applicable_actions,
+    count_actions,
+    find_bindings,
+    find_colours,
+    lookahead,
+    lookahead_batch,
+    random_action,
+    reference,
+    successor_state,
+)
+from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS
+from saltus.task import Literal, Task, load
+from saltus.task import reference as task_reference
+
+pytestmark = pytest.mark.kernel
+
+ARRAYS = (
+    "parent",
+    "depth",
+    "schema",
+    "argument_offset",
+    "argument",
+    "novel",
+    "goals",
+    "added_offset",
+    "added",
+    "deleted_offset",
+    "deleted",
+)
+
+
+def assert_same(fast: LookaheadTree, slow: LookaheadTree) -> None:
+    """Equal in everything that belongs to the tree; `generated` does not."""
+    for name in ARRAYS:
+        assert getattr(fast, name).tolist() == getattr(slow, name).tolist(), name
+    assert fast.root_actions == slow.root_actions
+    assert fast.root_successors == slow.root_successors
+    assert fast.truncated == slow.truncated
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> LookaheadSpec:
+    """Any lookahead that is not refused."""
+    width = draw(st.sampled_from([1, 1, 1, 2]))
+    roots = sorted(ROOT_SUCCESSORS.keys() - ({"classes"} if width == 2 else set()))
+    return LookaheadSpec(
+        kind=draw(st.sampled_from(sorted(KINDS))),
+        width=width,
+        capacity=draw(st.sampled_from([None, None, 1, 2, 5])),
+        goal_identity=draw(st.sampled_from(sorted(GOAL_IDENTITIES))),
+        root_successors=draw(st.sampled_from(roots)),
+        expand_root_successors=draw(st.booleans()),
+        max_nodes=draw(st.sampled_from([3, 10, 60, 60])),
+        max_root_actions=draw(st.sampled_from([1, 5, 1000])),
+    )
+
+
+@given(random_tasks(), specs(), st.randoms(use_true_random=False))
+@settings(max_examples=400)
+def test_random_tasks(task: Task, spec: LookaheadSpec, rng: object) -> None:
+    """Equal trees from the initial state and from a state some actions further on."""
+    state = task.initial_state
+    for _ in range(2):
+        assert_same(lookahead(task, state, spec), reference.lookahead(task, state, spec))
+        action = random_action(task, state, rng)  # type: ignore[arg-type]
+        if action is None:
+            break
+        state = successor_state(task, state, action)
+
+
+@given(random_tasks())
+@settings(max_examples=200)
+def test_actions_and_successors(task: Task) -> None:
+    """Applicable actions in order, their number, and all successors."""
+    state = task.initial_state
+    actions = list(task_reference.applicable(task, state))
+    assert applicable_actions(task, state) == actions
+    assert applicable_actions(task, state, limit=2) == actions[:2]
+    assert count_actions(task, state) == len(actions)
+    for action in actions[:20]:
+        assert successor_state(task, state, action) == task_reference.successor(task, state, action)
+
+
+@given(random_tasks(), st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_random_action_reaches_all(task: Task, rng: object) -> None:
+    """Sampled actions are applicable, and every one of few actions is drawn sooner or later."""
+    actions = set(task_reference.applicable(task, task.initial_state))
+    drawn = {random_action(task, task.initial_state, rng) for _ in range(40 * max(1, min(len(actions), 8)))}  # type: ignore[arg-type]
+    assert drawn <= (actions or {None})
+    if len(actions) <= 8:
+        assert drawn == (actions or {None})
+
+
+@given(random_tasks(), st.data())
+@settings(max_examples=200)
+def test_bindings(task: Task, data: st.DataObject) -> None:
+    """Conjunctive queries: the twin's bindings, each once; fewer when fewer are asked for."""
+    fitting = [i for i in range(len(task.arity)) if task.arity[i] <= 3]
+    literals = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        predicate = data.draw(st.sampled_from(fitting))
+        terms = tuple(data.draw(st.integers(-1, 2)) for _ in range(int(task.arity[predicate])))
+        literals.append(Literal(predicate, terms, data.draw(st.integers(0, 4)) > 0))
+    used = sorted({term for literal in literals for term in literal.terms if term >= 0})
+    literals = [
+        Literal(x.predicate, tuple(used.index(t) if t >= 0 else t for t in x.terms), x.positive) for x in literals
+    ]
+    wanted = reference.find_bindings(task, task.initial_state, literals)
+    found = find_bindings(task, task.initial_state, literals, limit=10_000, seed=3)
+    if used:
+        assert sorted(map(tuple, found.tolist())) == sorted(wanted)
+        some = find_bindings(task, task.initial_state, literals, limit=2, seed=4)
+        assert len(some) == min(2, len(wanted))
+        assert set(map(tuple, some.tolist())) <= wanted
+        again = find_bindings(task, task.initial_state, literals, limit=2, seed=4)
+        assert np.array_equal(some, again)
+
+
+@given(random_tasks(max_objects=7))
+@settings(max_examples=200)
+def test_colours(task: Task) -> None:
+    """1-WL colours are the twin's."""
+    fast = find_colours(task, task.initial_state, task.goal)
+    assert fast.tolist() == reference.find_colours(task, task.initial_state, task.goal)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("domain", IPC_DOMAINS)
+def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
+    """Equal trees on small problems of all ten IPC domains, valid by replay."""
+    for name in ("p01", "p04"):
+        task = load(ipc / domain / "domain.pddl", ipc / domain / "training" / "easy" / f"{name}.pddl")
+        for root in ("all", "classes", "novel"):
+            spec = LookaheadSpec(kind=kind, root_successors=root, max_nodes=150)
+            tree = lookahead(task, spec=spec)
+            assert_same(tree, reference.lookahead(task, spec=spec))
+            tree.check_valid()
+
+
+@given(st.lists(random_tasks(), min_size=1, max_size=4), specs())
+@settings(max_examples=50)
+def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: LookaheadSpec) -> None:
+    """A batch equals single calls, with any number of threads, in the order asked for."""
+    queries = [(task, task.initial_state, task.goal) for task in tasks for _ in range(3)]
+    single = [lookahead(task, state, spec, goal) for task, state, goal in queries]
+    for threads in (1, 4):
+        for one, other in zip(single, lookahead_batch(queries, spec, threads=threads), strict=True):
+            assert_same(one, other)

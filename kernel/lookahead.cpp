@@ -163,6 +163,12 @@ public:
           arguments_(static_cast<std::size_t>(task_.max_arity) + 1) {
         for (Code code : query.goal_positive) ++goal_sign_[code];
         for (Code code : query.goal_negative) --goal_sign_[code];
+        if (spec.kind == Kind::flat || spec.width != 1) return;
+        watches_.resize(task_.schemas.size());
+        for (std::size_t s = 0; s < task_.schemas.size(); ++s)
+            for (const Effect& effect : task_.schemas[s].effects)
+                if (!task_.schemas[s].conditional)
+                    for (const Literal& literal : effect.adds) watches_[s].push_back(novelty_.watch(literal, task_.schemas[s].pattern.domains));
     }
 
     Tree run() {
@@ -294,11 +300,18 @@ private:
             const Schema& schema = task_.schemas[s];
             if (spec_.width == 2 || schema.conditional)
                 expand_fully(number, s);
+            else if (exhausted(s))
+                continue;
             else if (schema.projects)
                 expand_projected(number, s);
             else
                 expand_anchored(number, s);
         }
+    }
+
+    // Whether no action of an unconditional schema can be novel any more.
+    bool exhausted(std::size_t s) const {
+        return std::all_of(watches_[s].begin(), watches_[s].end(), [&](std::size_t number) { return novelty_.exhausted(number); });
     }
 
     void expand_fully(std::size_t number, std::size_t s) {
@@ -580,6 +593,7 @@ private:
     std::unordered_multimap<std::uint64_t, std::size_t> successors_;
     std::vector<Object> arguments_;
     std::vector<Code> added_, deleted_, scratch_, current_added_, current_deleted_;
+    std::vector<std::vector<std::size_t>> watches_;  // [schemas][added literals]
     std::vector<FreshAtom> fresh_;
     std::vector<Object> fresh_arguments_;
     std::vector<Object> flat_;

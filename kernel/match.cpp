@@ -1,7 +1,6 @@
 #include "match.hpp"
 
 #include <numeric>
-#include <set>
 
 namespace saltus {
 
@@ -27,10 +26,10 @@ bool Matcher::unify(const Pattern& pattern, const Literal& literal, const Object
 }
 
 bool Matcher::has_match(const Literal& literal) {
-    std::vector<std::int32_t> bound;
+    const std::size_t keep = bound_.size();
     return !candidates(literal, [&](const Object* row) {
-        const bool fits = bind_row(literal, row, bound);
-        unbind(bound, 0);
+        const bool fits = bind_row(literal, row);
+        unbind(keep);
         return !fits;
     });
 }
@@ -61,10 +60,10 @@ bool Matcher::least_from(std::size_t variable) {
     }
     std::vector<Object> objects;
     if (best != nullptr) {
-        std::vector<std::int32_t> bound;
+        const std::size_t keep = bound_.size();
         candidates(*best, [&](const Object* row) {
-            if (bind_row(*best, row, bound)) objects.push_back((*binding_)[variable]);
-            unbind(bound, 0);
+            if (bind_row(*best, row)) objects.push_back((*binding_)[variable]);
+            unbind(keep);
             return true;
         });
         std::sort(objects.begin(), objects.end());
@@ -150,10 +149,10 @@ void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit
             best = &literal;
         }
     }
-    std::vector<std::int32_t> bound;
+    const std::size_t keep = bound_.size();
     auto proceed = [&]() {
         bool go_on = true;
-        if (settle(bound)) {
+        if (settle({bound_.begin() + static_cast<std::ptrdiff_t>(keep), bound_.end()})) {
             std::vector<std::int32_t> rest;
             for (std::int32_t v : variables)
                 if ((*binding_)[static_cast<std::size_t>(v)] == kUnbound) rest.push_back(v);
@@ -164,8 +163,8 @@ void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit
     if (best != nullptr) {
         candidates(*best, [&](const Object* row) {
             bool go_on = true;
-            if (bind_row(*best, row, bound)) go_on = proceed();
-            if (go_on) unbind(bound, 0);
+            if (bind_row(*best, row)) go_on = proceed();
+            if (go_on) unbind(keep);
             return go_on;
         });
         return;
@@ -174,9 +173,9 @@ void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit
     for (Object object : members_of(variable)) {
         if (!admits(variable, object)) continue;
         (*binding_)[variable] = object;
-        bound.push_back(variables.front());
+        bound_.push_back(variables.front());
         if (!proceed()) return;
-        unbind(bound, 0);
+        unbind(keep);
     }
 }
 

@@ -59,6 +59,7 @@ public:
 private:
     enum class Outcome { go_on, found, stop };
     static constexpr std::int64_t kMany = std::int64_t{1} << 62;
+    static constexpr std::size_t kFew = 8;  // atoms worth looking at one by one for a better estimate
 
     void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
         pattern_ = &pattern;
@@ -67,6 +68,7 @@ private:
         steps_ = options.steps;
         done_.assign(pattern.literals.size(), 0);
         trail_.clear();
+        bound_.clear();
     }
 
     bool all_distinct() const {
@@ -104,17 +106,45 @@ private:
         return holds == literal.positive;
     }
 
-    // Upper bound on the atoms that match a positive literal.
+    // Upper bound on the atoms that match a positive literal; close where there are few.
     std::int64_t estimate(const Literal& literal) const {
         const auto p = static_cast<std::size_t>(literal.predicate);
         const bool fluent = task_.fluent[p] != 0;
         const Relation& relation = fluent ? view_.root_relation(literal.predicate) : task_.statics[p];
-        std::int64_t least_rows = relation.size;
-        for (std::size_t i = 0; i < literal.terms.size(); ++i) {
-            const Object object = value(literal.terms[i]);
-            if (object != kUnbound) least_rows = std::min<std::int64_t>(least_rows, static_cast<std::int64_t>(relation.rows_with(i, object).size()));
+        std::int64_t rows = relation.size;
+        const std::size_t prefix = bound_prefix(literal);
+        if (prefix >= 2) {
+            const auto [begin, end] = relation.rows_from(prefix_.data(), prefix);
+            rows = end - begin;
+        } else {
+            std::span<const std::int32_t> shortest;
+            for (std::size_t i = 0; i < literal.terms.size(); ++i) {
+                const Object object = value(literal.terms[i]);
+                if (object == kUnbound) continue;
+                const auto some = relation.rows_with(i, object);
+                if (static_cast<std::int64_t>(some.size()) > rows) continue;
+                rows = static_cast<std::int64_t>(some.size());
+                shortest = some;
+            }
+            if (fluent && !shortest.empty() && shortest.size() <= kFew) {
+                rows = 0;
+                for (std::int32_t row : shortest) rows += view_.root_row_alive(literal.predicate, row) ? 1 : 0;
+            }
         }
-        return least_rows + (fluent ? view_.extra_count(literal.predicate) : 0);
+        if (!fluent) return rows;
+        const std::int32_t extra = view_.extra_count(literal.predicate);
+        if (extra > static_cast<std::int32_t>(kFew)) return rows + extra;
+        const auto added = view_.extra_rows(literal.predicate);
+        for (std::int32_t i = 0; i < extra; ++i) {
+            const Object* row = added.data() + static_cast<std::ptrdiff_t>(i) * relation.arity;
+            bool fits = true;
+            for (std::size_t k = 0; k < literal.terms.size() && fits; ++k) {
+                const Object object = value(literal.terms[k]);
+                fits = object == kUnbound || object == row[k];
+            }
+            rows += fits ? 1 : 0;
+        }
+        return rows;
     }
 
     // Calls visit(row) -> bool for every atom that may match; false if visit stopped.
@@ -125,6 +155,13 @@ private:
         const Relation& relation = fluent ? view_.root_relation(literal.predicate) : task_.statics[p];
         std::size_t best_position = literal.terms.size();
         std::int64_t best = relation.size;
+        const std::size_t prefix = bound_prefix(literal);
+        if (prefix >= 2) {
+            const auto [begin, end] = relation.rows_from(prefix_.data(), prefix);
+            for (std::int32_t row = begin; row < end; ++row)
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+            return !fluent || extra_candidates(literal, visit);
+        }
         for (std::size_t i = 0; i < literal.terms.size(); ++i) {
             const Object object = value(literal.terms[i]);
             if (object == kUnbound) continue;
@@ -141,16 +178,34 @@ private:
             for (std::int32_t row = 0; row < relation.size; ++row)
                 if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
         }
-        if (fluent && view_.extra_count(literal.predicate) > 0) {
-            const auto rows = view_.extra_rows(literal.predicate);
-            for (std::int32_t i = 0; i < view_.extra_count(literal.predicate); ++i)
-                if (!visit(rows.data() + static_cast<std::ptrdiff_t>(i) * relation.arity)) return false;
-        }
+        return !fluent || extra_candidates(literal, visit);
+    }
+
+    template <typename Visit>
+    bool extra_candidates(const Literal& literal, Visit&& visit) const {
+        const std::int32_t count = view_.extra_count(literal.predicate);
+        if (count == 0) return true;
+        const auto rows = view_.extra_rows(literal.predicate);
+        const auto arity = static_cast<std::ptrdiff_t>(literal.terms.size());
+        for (std::int32_t i = 0; i < count; ++i)
+            if (!visit(rows.data() + i * arity)) return false;
         return true;
     }
 
-    // Binds the literal's free terms to a row; the variables bound are appended to `bound`. False where they clash.
-    bool bind_row(const Literal& literal, const Object* row, std::vector<std::int32_t>& bound) {
+    // Number of bound terms at the literal's beginning, their values in prefix_.
+    std::size_t bound_prefix(const Literal& literal) const {
+        prefix_.clear();
+        if (literal.terms.size() < 3) return 0;
+        for (std::int32_t term : literal.terms) {
+            const Object object = value(term);
+            if (object == kUnbound) break;
+            prefix_.push_back(object);
+        }
+        return prefix_.size();
+    }
+
+    // Binds the literal's free terms to a row and notes the variables on the trail. False where they clash.
+    bool bind_row(const Literal& literal, const Object* row) {
         for (std::size_t i = 0; i < literal.terms.size(); ++i) {
             const std::int32_t term = literal.terms[i];
             const Object known = value(term);
@@ -159,16 +214,16 @@ private:
             } else {
                 if (!admits(static_cast<std::size_t>(term), row[i])) return false;
                 (*binding_)[static_cast<std::size_t>(term)] = row[i];
-                bound.push_back(term);
+                bound_.push_back(term);
             }
         }
         return true;
     }
 
-    void unbind(std::vector<std::int32_t>& bound, std::size_t keep) {
-        while (bound.size() > keep) {
-            (*binding_)[static_cast<std::size_t>(bound.back())] = kUnbound;
-            bound.pop_back();
+    void unbind(std::size_t keep) {
+        while (bound_.size() > keep) {
+            (*binding_)[static_cast<std::size_t>(bound_.back())] = kUnbound;
+            bound_.pop_back();
         }
     }
 
@@ -242,12 +297,12 @@ private:
     template <typename Gate, typename Emit>
     Outcome along_literal(std::size_t number, bool gated, Gate&& gate, Emit&& emit) {
         const Literal& literal = pattern_->literals[number];
-        std::vector<std::int32_t> bound;
+        const std::size_t keep = bound_.size();
         Outcome outcome = Outcome::go_on;
         done_[number] = 1;
         auto visit = [&](const Object* row) {
-            if (bind_row(literal, row, bound)) outcome = extend(gated, gate, emit);
-            unbind(bound, 0);
+            if (bind_row(literal, row)) outcome = extend(gated, gate, emit);
+            unbind(keep);
             return outcome == Outcome::go_on;
         };
         if (literal.predicate == kEquality) {
@@ -285,8 +340,13 @@ private:
             if (!emit(*binding_)) return Outcome::stop;
             return options_.wanted != nullptr ? Outcome::found : Outcome::go_on;
         }
-        std::vector<Object> members(members_of(variable).begin(), members_of(variable).end());
-        if (options_.shuffle != nullptr) std::shuffle(members.begin(), members.end(), *options_.shuffle);
+        std::span<const Object> members = members_of(variable);
+        std::vector<Object> shuffled;
+        if (options_.shuffle != nullptr) {
+            shuffled.assign(members.begin(), members.end());
+            std::shuffle(shuffled.begin(), shuffled.end(), *options_.shuffle);
+            members = shuffled;
+        }
         Outcome outcome = Outcome::go_on;
         for (Object object : members) {
             if (!admits(variable, object)) continue;
@@ -320,7 +380,9 @@ private:
     MatchOptions options_;
     std::int64_t steps_ = 0;
     std::vector<std::uint8_t> done_;
-    std::vector<std::int32_t> trail_;
+    std::vector<std::int32_t> trail_;  // literals done
+    std::vector<std::int32_t> bound_;  // variables bound by rows
+    mutable std::vector<Object> prefix_;
 };
 
 }  // namespace saltus

@@ -5,12 +5,13 @@
 namespace saltus {
 
 namespace {
+constexpr std::int64_t kUncountable = std::int64_t{1} << 61;
 constexpr std::int64_t kDenseLimit = std::int64_t{1} << 25;  // 4 MiB of bits; above it a hash set
 }
 
 Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
                  std::span<const Code> goal_negative)
-    : task_(task), kind_(kind), goal_identity_(goal_identity) {
+    : task_(task), kind_(kind), goal_identity_(goal_identity), watches_of_(static_cast<std::size_t>(task.predicates())) {
     if (kind == Kind::iw) {
         total_ = task.code_offset.back();
     } else {
@@ -38,45 +39,105 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
 
 template <typename Visit>
 bool Novelty::features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const {
-    if (kind_ == Kind::iw) return visit(code);
+    if (kind_ == Kind::iw) return visit(code, kIdentity);
     if (!goal_feature_.empty()) {
         const auto found = goal_feature_.find(code);
         if (found != goal_feature_.end()) {
-            if (visit(found->second)) return true;
+            if (visit(found->second, kIdentity)) return true;
             if (goal_identity_ == GoalIdentity::instead) return false;
         }
     }
     const auto p = static_cast<std::size_t>(predicate);
     const std::int32_t arity = task_.arity[p];
-    if (arity == 0) return visit(base_[p][0]);
+    if (arity == 0) return visit(base_[p][0], 0);
     for (std::int32_t i = 0; i < arity; ++i) {
         std::int64_t feature = arguments[i];
         if (kind_ == Kind::aiw)
             for (std::int32_t j = 0; j < arity; ++j)
                 if (j != i) feature = feature * task_.types + task_.object_type[static_cast<std::size_t>(arguments[j])];
-        if (visit(base_[p][static_cast<std::size_t>(i)] + feature)) return true;
+        if (visit(base_[p][static_cast<std::size_t>(i)] + feature, i)) return true;
     }
     return false;
 }
 
 bool Novelty::unseen(Code code, std::int32_t predicate, const Object* arguments) const {
-    return features(code, predicate, arguments, [&](std::int64_t feature) { return !seen(feature); });
+    return features(code, predicate, arguments, [&](std::int64_t feature, std::int32_t) { return !seen(feature); });
 }
 
 bool Novelty::mark(Code code, std::int32_t predicate, const Object* arguments) {
     bool novel = false;
-    features(code, predicate, arguments, [&](std::int64_t feature) {
-        novel = see(feature) || novel;
+    features(code, predicate, arguments, [&](std::int64_t feature, std::int32_t position) {
+        if (!see(feature)) return false;
+        novel = true;
+        for (std::size_t number : watches_of_[static_cast<std::size_t>(predicate)])
+            if (concerns(watches_[number], position, arguments)) --watches_[number].open;
         return false;
     });
     return novel;
+}
+
+// Whether a feature at `position` of this atom is among those that the watch counts.
+bool Novelty::concerns(const Watch& watch, std::int32_t position, const Object* arguments) const {
+    const std::int32_t arity = task_.arity[static_cast<std::size_t>(watch.predicate)];
+    for (std::int32_t i = 0; i < arity; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const auto object = static_cast<std::size_t>(arguments[i]);
+        if (position == kIdentity || i == position) {
+            if (!watch.objects[at][object]) return false;
+        } else if (kind_ == Kind::aiw && !watch.types[at][static_cast<std::size_t>(task_.object_type[object])]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::size_t Novelty::watch(const Literal& literal, const std::vector<std::int32_t>& domains) {
+    Watch result{literal.predicate, {}, {}, 0};
+    std::vector<std::int64_t> objects;
+    std::vector<std::int64_t> types;
+    for (std::int32_t term : literal.terms) {
+        std::vector<std::uint8_t> allowed(static_cast<std::size_t>(task_.objects()), 0);
+        if (term < 0)
+            allowed[static_cast<std::size_t>(~term)] = 1;
+        else
+            allowed = task_.domains[static_cast<std::size_t>(domains[static_cast<std::size_t>(term)])].allowed;
+        std::vector<std::uint8_t> kinds(static_cast<std::size_t>(task_.types), 0);
+        for (std::size_t o = 0; o < allowed.size(); ++o)
+            if (allowed[o]) kinds[static_cast<std::size_t>(task_.object_type[o])] = 1;
+        objects.push_back(std::count(allowed.begin(), allowed.end(), 1));
+        types.push_back(std::count(kinds.begin(), kinds.end(), 1));
+        result.objects.push_back(std::move(allowed));
+        result.types.push_back(std::move(kinds));
+    }
+    auto times = [](std::int64_t a, std::int64_t b) { return b != 0 && a > kUncountable / b ? kUncountable : a * b; };
+    if (kind_ == Kind::iw) {
+        result.open = 1;
+        for (std::int64_t n : objects) result.open = times(result.open, n);
+    } else if (literal.terms.empty()) {
+        result.open = 1;
+    } else {
+        for (std::size_t i = 0; i < objects.size(); ++i) {
+            std::int64_t here = objects[i];
+            for (std::size_t j = 0; j < objects.size() && kind_ == Kind::aiw; ++j)
+                if (j != i) here = times(here, types[j]);
+            result.open += here;
+        }
+    }
+    std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
+    for (const auto& entry : goal_feature_) {
+        if (task_.decode(entry.first, arguments.data()) != literal.predicate) continue;
+        if (concerns(result, kIdentity, arguments.data())) ++result.open;
+    }
+    watches_.push_back(std::move(result));
+    watches_of_[static_cast<std::size_t>(literal.predicate)].push_back(watches_.size() - 1);
+    return watches_.size() - 1;
 }
 
 std::vector<std::int64_t> Novelty::features_of(Code code) const {
     std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
     const std::int32_t predicate = task_.decode(code, arguments.data());
     std::vector<std::int64_t> result;
-    features(code, predicate, arguments.data(), [&](std::int64_t feature) {
+    features(code, predicate, arguments.data(), [&](std::int64_t feature, std::int32_t) {
         result.push_back(feature);
         return false;
     });

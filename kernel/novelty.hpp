@@ -25,12 +25,28 @@ public:
     bool unseen(Code code, std::int32_t predicate, const Object* arguments) const;
     bool mark(Code code, std::int32_t predicate, const Object* arguments);  // true if some feature was unseen
 
+    // Whether every feature that an instance of the literal can have has been seen: then no instance is novel any more.
+    // Asked for the added literals of schemas, by the number that watch() gave.
+    std::size_t watch(const Literal& literal, const std::vector<std::int32_t>& domains);
+    bool exhausted(std::size_t number) const { return watches_[number].open == 0; }
+
     // Width 2: marks all features and pairs that involve an added atom; true if one was unseen.
     bool mark_pairs(std::span<const Code> added, std::span<const Code> state);
 
 private:
+    struct Watch {
+        std::int32_t predicate;
+        std::vector<std::vector<std::uint8_t>> objects;  // [arity][objects]: what the literal can have there
+        std::vector<std::vector<std::uint8_t>> types;    // [arity][types]: their types
+        std::int64_t open;                               // features not seen yet, at most
+    };
+
+    static constexpr std::int32_t kIdentity = -1;  // position of a feature that is the whole atom
+
+    // visit(feature, position) -> bool for every feature until it returns true.
     template <typename Visit>
     bool features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const;
+    bool concerns(const Watch& watch, std::int32_t position, const Object* arguments) const;
     std::vector<std::int64_t> features_of(Code code) const;
 
     bool seen(std::int64_t feature) const {
@@ -54,6 +70,8 @@ private:
     bool dense_ = true;
     std::vector<std::uint64_t> bits_;
     KeySet sparse_;
+    std::vector<Watch> watches_;
+    std::vector<std::vector<std::size_t>> watches_of_;  // [predicates]
     KeySet pairs_;
     std::unordered_map<std::int64_t, std::int64_t> feature_number_;
 };

@@ -23,6 +23,30 @@ void Relation::build(std::int32_t objects) {
     }
 }
 
+std::pair<std::int32_t, std::int32_t> Relation::rows_from(const Object* prefix, std::size_t length) const {
+    // Narrow the search by the index of the first position, whose rows follow each other.
+    const auto& starts = first[0];
+    std::int32_t begin = starts[static_cast<std::size_t>(prefix[0])];
+    std::int32_t end = starts[static_cast<std::size_t>(prefix[0]) + 1];
+    auto before = [&](std::int32_t i, bool or_equal) {
+        for (std::size_t k = 1; k < length; ++k)
+            if (row(i)[k] != prefix[k]) return row(i)[k] < prefix[k];
+        return or_equal;
+    };
+    auto bound = [&](bool or_equal) {
+        std::int32_t low = begin;
+        std::int32_t high = end;
+        while (low < high) {
+            const std::int32_t middle = low + (high - low) / 2;
+            if (before(middle, or_equal)) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    };
+    begin = bound(false);
+    return {begin, bound(true)};
+}
+
 namespace {
 
 // Reads the flat program of kernel_task.py.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace saltus {
@@ -52,7 +53,7 @@ struct Domain {
 // Atoms of one predicate with an index for every argument position.
 struct Relation {
     std::int32_t arity = 0;
-    std::vector<Object> rows;                            // [atoms, arity]
+    std::vector<Object> rows;                            // [atoms, arity], sorted
     std::vector<std::vector<std::int32_t>> first;        // [arity][objects + 1]
     std::vector<std::vector<std::int32_t>> row_of;       // [arity][atoms], grouped by object, ascending
     std::int32_t size = 0;
@@ -64,6 +65,8 @@ struct Relation {
         const auto end = static_cast<std::size_t>(starts[static_cast<std::size_t>(object) + 1]);
         return std::span<const std::int32_t>(row_of[position]).subspan(begin, end - begin);
     }
+    // Rows [begin, end) that start with these arguments; rows are sorted.
+    std::pair<std::int32_t, std::int32_t> rows_from(const Object* prefix, std::size_t length) const;
     const Object* row(std::int32_t i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * arity; }
 };
 

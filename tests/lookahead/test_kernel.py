@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import IPC_DOMAINS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_tasks import random_tasks
 
+from ipc2023 import DOMAINS
+from random_tasks import random_tasks
 from saltus.lookahead import (
     LookaheadSpec,
     LookaheadTree,
@@ -71,21 +72,21 @@ def specs(draw: st.DrawFn) -> LookaheadSpec:
     )
 
 
-@given(random_tasks(), specs(), st.randoms(use_true_random=False))
-@settings(max_examples=400)
-def test_random_tasks(task: Task, spec: LookaheadSpec, rng: object) -> None:
-    """Equal trees from the initial state and from a state some actions further on."""
+@given(random_tasks(), specs(), st.integers(0, 2**32))
+@settings(max_examples=250)
+def test_random_tasks(task: Task, spec: LookaheadSpec, seed: int) -> None:
+    """Equal trees from the initial state and from a state one action further on."""
     state = task.initial_state
     for _ in range(2):
         assert_same(lookahead(task, state, spec), reference.lookahead(task, state, spec))
-        action = random_action(task, state, rng)  # type: ignore[arg-type]
+        action = random_action(task, state, random.Random(seed))
         if action is None:
             break
         state = successor_state(task, state, action)
 
 
 @given(random_tasks())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_actions_and_successors(task: Task) -> None:
     """Applicable actions in order, their number, and all successors."""
     state = task.initial_state
@@ -97,19 +98,20 @@ def test_actions_and_successors(task: Task) -> None:
         assert successor_state(task, state, action) == task_reference.successor(task, state, action)
 
 
-@given(random_tasks(), st.randoms(use_true_random=False))
-@settings(max_examples=100)
-def test_random_action_reaches_all(task: Task, rng: object) -> None:
+@given(random_tasks(), st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_random_action_reaches_all(task: Task, seed: int) -> None:
     """Sampled actions are applicable, and every one of few actions is drawn sooner or later."""
     actions = set(task_reference.applicable(task, task.initial_state))
-    drawn = {random_action(task, task.initial_state, rng) for _ in range(40 * max(1, min(len(actions), 8)))}  # type: ignore[arg-type]
+    rng = random.Random(seed)
+    drawn = {random_action(task, task.initial_state, rng) for _ in range(40 * max(1, min(len(actions), 8)))}
     assert drawn <= (actions or {None})
     if len(actions) <= 8:
         assert drawn == (actions or {None})
 
 
 @given(random_tasks(), st.data())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_bindings(task: Task, data: st.DataObject) -> None:
     """Conjunctive queries: the twin's bindings, each once; fewer when fewer are asked for."""
     fitting = [i for i in range(len(task.arity)) if task.arity[i] <= 3]
@@ -134,7 +136,7 @@ def test_bindings(task: Task, data: st.DataObject) -> None:
 
 
 @given(random_tasks(max_objects=7))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_colours(task: Task) -> None:
     """1-WL colours are the twin's."""
     fast = find_colours(task, task.initial_state, task.goal)
@@ -142,10 +144,10 @@ def test_colours(task: Task) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("domain", IPC_DOMAINS)
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
     """Equal trees on small problems of all ten IPC domains, valid by replay."""
-    for name in ("p01", "p04"):
+    for name in ("p02", "p08"):
         task = load(ipc / domain / "domain.pddl", ipc / domain / "training" / "easy" / f"{name}.pddl")
         for root in ("all", "classes", "novel"):
             spec = LookaheadSpec(kind=kind, root_successors=root, max_nodes=150)
@@ -155,7 +157,7 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
 
 
 @given(st.lists(random_tasks(), min_size=1, max_size=4), specs())
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: LookaheadSpec) -> None:
     """A batch equals single calls, with any number of threads, in the order asked for."""
     queries = [(task, task.initial_state, task.goal) for task in tasks for _ in range(3)]

@@ -11,7 +11,7 @@ from typing import ParamSpec
 import typer
 
 import saltus
-from saltus.cli import inspect, output
+from saltus.cli import explore, inspect, output
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -23,6 +23,8 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "info": inspect.info,
     "stats": inspect.stats,
     "validate": inspect.validate,
+    "lookahead": explore.lookahead,
+    "branching": explore.branching,
 }
 
 

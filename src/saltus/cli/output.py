@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import track
@@ -15,6 +15,12 @@ Entry = TypeVar("Entry")
 
 FILE_WIDTH = 200
 """Columns of a table that does not go to a terminal."""
+
+
+class TextFile(Protocol):
+    """Something to write text to."""
+
+    def write(self, text: str, /) -> object: ...
 
 
 def console() -> Console:

@@ -1,0 +1,176 @@
+"""Commands that look at lookaheads: `lookahead` and `branching`."""
+
+from __future__ import annotations
+
+import csv
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from saltus.cli import output
+from saltus.cli.inspect import DomainFile, Json, ProblemFile, read_task
+from saltus.errors import InputError
+from saltus.lookahead import KINDS, ROOT_SUCCESSORS, LookaheadSpec, count_actions, random_action, successor_state
+from saltus.lookahead import lookahead as run_lookahead
+from saltus.lookahead.spec import GOAL_IDENTITIES
+from saltus.pddl import Source, parse_domain
+from saltus.task import Task, find_suites, load
+
+DEFAULTS = LookaheadSpec()
+
+
+def lookahead(
+    domain: DomainFile,
+    problem: ProblemFile,
+    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = DEFAULTS.kind,
+    width: Annotated[int, typer.Option(help="1, or 2 for small problems.")] = DEFAULTS.width,
+    capacity: Annotated[int | None, typer.Option(help="Most novel states kept at every depth.")] = DEFAULTS.capacity,
+    goal_identity: Annotated[
+        str, typer.Option(help=f"Features of goal atoms: one of {', '.join(GOAL_IDENTITIES)}.")
+    ] = DEFAULTS.goal_identity,
+    root_successors: Annotated[
+        str, typer.Option(help=f"Successors of the root in the tree: one of {', '.join(ROOT_SUCCESSORS)}.")
+    ] = DEFAULTS.root_successors,
+    expand_root_successors: Annotated[
+        bool, typer.Option(help="Expand successors of the root that are not novel.")
+    ] = DEFAULTS.expand_root_successors,
+    max_nodes: Annotated[int, typer.Option(help="Largest tree.")] = DEFAULTS.max_nodes,
+    json: Json = False,
+) -> None:
+    """Run a lookahead from the initial state and show the size of its tree.
+
+    `nodes` counts all states, `novel` the novel ones, the root included in both; `generated` counts the actions the
+    kernel looked at.
+
+    Examples:
+
+        saltus lookahead examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
+
+        saltus lookahead examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl --kind iw --json
+    """
+    spec = LookaheadSpec(
+        kind=kind,
+        width=width,
+        capacity=capacity,
+        goal_identity=goal_identity,
+        root_successors=root_successors,
+        expand_root_successors=expand_root_successors,
+        max_nodes=max_nodes,
+    )
+    task = read_task(domain, problem)
+    run_lookahead(task, spec=LookaheadSpec(kind="flat", max_nodes=1))  # the kernel's copy of the task is made once
+    start = time.perf_counter()
+    tree = run_lookahead(task, spec=spec)
+    seconds = time.perf_counter() - start
+    histogram = np.bincount(tree.depth).tolist()
+    if json:
+        output.print_json(
+            {
+                "kind": spec.kind,
+                "width": spec.width,
+                "nodes": len(tree),
+                "novel": tree.novel_count,
+                "generated": tree.generated,
+                "root_actions": tree.root_actions,
+                "root_successors": tree.root_successors,
+                "max_depth": int(tree.depth.max()),
+                "depths": histogram,
+                "goal_nodes": len(tree.goal_nodes),
+                "truncated": tree.truncated,
+                "seconds": seconds,
+            }
+        )
+        return
+    console = output.console()
+    width_text = f"({spec.width})" if spec.kind != "flat" else ""
+    console.print(f"[bold]{spec.kind.upper()}{width_text}[/bold] from the initial state of [bold]{task.name}[/bold]")
+    console.print(f"{len(tree):,} nodes, {tree.novel_count:,} novel, {tree.generated:,} actions generated")
+    console.print(f"root: {tree.root_actions:,} applicable actions, successors: {tree.root_successors}")
+    reached = f"goal reached in {len(tree.goal_nodes):,} nodes" if len(tree.goal_nodes) else "goal not reached"
+    console.print(f"depth {int(tree.depth.max())}, {reached}, {seconds * 1000:.3f} ms")
+    if tree.truncated:
+        console.print("[bold red]the tree was cut off[/bold red] (--max-nodes)")
+    largest = max(histogram)
+    rows = [(depth, count, "█" * max(1, round(40 * count / largest))) for depth, count in enumerate(histogram)]
+    console.print(output.table("Nodes by depth", ["depth", "nodes", ""], rows, left=0))
+
+
+def branching(
+    folder: Annotated[Path, typer.Argument(help="A folder with domain.pddl, or a folder of such.")],
+    out: Annotated[Path | None, typer.Option(help="CSV file to write; standard output without.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Log-log plot to write (PNG, SVG or PDF).")] = None,
+    steps: Annotated[int, typer.Option(help="Length of the random walk.", min=0)] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the random walks.")] = 0,
+) -> None:
+    """Estimate the branching factor of every problem: the average number of applicable actions on a random walk.
+
+    The actions are counted and drawn without listing them. Columns: domain, split, problem, objects, branching.
+
+    Example:
+
+        saltus branching examples/blocksworld
+    """
+    suites = find_suites(folder)
+    files = [(suite, split, path) for suite in suites for split, paths in suite.splits.items() for path in paths]
+    domains = {suite.domain: parse_domain(Source.from_file(suite.domain)) for suite in suites}
+    rows: list[tuple[str, str, str, int, float]] = []
+    for suite, split, path in output.progress(files, "Walking"):
+        task = load(domains[suite.domain], path)
+        average = branching_factor(task, steps, random.Random(f"{seed}/{suite.name}/{split}/{path.name}"))
+        rows.append((suite.name, split, path.stem, task.object_count, average))
+    if plot is not None:
+        plot_branching(rows, plot)
+    if out is None:
+        write_csv(rows, sys.stdout)
+    else:
+        try:
+            with out.open("w", newline="", encoding="utf-8") as file:
+                write_csv(rows, file)
+        except OSError as error:
+            raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error
+
+
+def branching_factor(task: Task, steps: int, rng: random.Random) -> float:
+    """Average number of applicable actions over a random walk, which ends early where nothing is applicable."""
+    state = task.initial_state
+    counts = [count_actions(task, state)]
+    for _ in range(steps):
+        action = random_action(task, state, rng)
+        if action is None:
+            break
+        state = successor_state(task, state, action)
+        counts.append(count_actions(task, state))
+    return sum(counts) / len(counts)
+
+
+def write_csv(rows: list[tuple[str, str, str, int, float]], file: output.TextFile) -> None:
+    """The table of `branching` as CSV."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["domain", "split", "problem", "objects", "branching"])
+    writer.writerows([(*row[:4], f"{row[4]:.2f}") for row in rows])
+
+
+def plot_branching(rows: list[tuple[str, str, str, int, float]], path: Path) -> None:
+    """Branching factor over objects, one series a domain, both axes logarithmic."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("--plot needs matplotlib: pip install 'saltus[plot]'") from error
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    for number, name in enumerate(dict.fromkeys(row[0] for row in rows)):
+        points = sorted((row[3], row[4]) for row in rows if row[0] == name and row[4] > 0)
+        marker = "osD^v<>Ph*X"[number % 11]
+        axes.plot(*zip(*points, strict=True), marker, label=name, markersize=4) if points else None
+    axes.set(xscale="log", yscale="log", xlabel="objects", ylabel="applicable actions (average of a random walk)")
+    axes.grid(True, which="both", alpha=0.3)
+    axes.legend(fontsize="small", ncols=2)
+    try:
+        figure.savefig(path, dpi=150)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be written: {error}") from error

@@ -103,9 +103,9 @@ def as_word(source: Source, item: Expression, expected: str) -> Word:
 
 
 def name_of(source: Source, item: Expression, expected: str) -> Word:
-    """`item` if it is a plain name: no variable, no keyword, no lone hyphen."""
+    """`item` if it is a plain name: no variable, no keyword, no hyphen in front (`a -t` lacks a space)."""
     word = as_word(source, item, expected)
-    if word.text[0] in "?:" or word.text == "-":
+    if word.text[0] in "?:-":
         fail(source, word.offset, "name expected", expected)
     return word
 

@@ -6,12 +6,13 @@ are never turned into expressions: the kernel reads and checks them straight fro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
 
 from saltus import _kernel
-from saltus.errors import PddlError, UnsupportedError
+from saltus.errors import PddlError
 from saltus.pddl.conditions import (
     TOTAL_COST,
     Scope,
@@ -21,7 +22,7 @@ from saltus.pddl.conditions import (
     parse_numeric_term,
 )
 from saltus.pddl.domain import parse_head, parse_objects, parse_requirements, section_name
-from saltus.pddl.expressions import Group, Word, as_group, build, fail, name_of, unknown, unsupported
+from saltus.pddl.expressions import Group, Word, as_group, as_word, build, fail, name_of, unsupported
 from saltus.pddl.source import Source
 from saltus.pddl.structures import EQUALS, Condition, Domain, Problem, TypedName
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
 REFUSED_SECTIONS = {":constraints": "section ':constraints'"}
 SPECIAL_HEAD = -2
+METRIC = "'(:metric minimize (total-cost))'"
 
 
 class AtomReader(Protocol):
@@ -81,19 +83,22 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
         {entry.name: entry.types for entry in everything},
     )
     predicate, argument, special, warnings = _read_init(scope, everything, init, read_atoms)
-    return Problem(
+    values, negated = _read_values(scope, special)
+    problem = Problem(
         name=name,
         domain_name=domain.name,
         requirements=requirements,
         objects=objects,
         init_predicate=predicate,
         init_argument=argument,
-        values=_read_values(scope, special),
+        values=values,
         goal=_read_goal(scope, sections[":goal"]),
         minimize_cost=_read_metric(scope, sections.get(":metric")),
         warnings=tuple(warnings),
         file=source.name,
     )
+    _check_negated(scope, problem, negated)
+    return problem
 
 
 def _check_domain_name(source: Source, group: Group, domain: Domain) -> None:
@@ -109,7 +114,7 @@ def _check_domain_name(source: Source, group: Group, domain: Domain) -> None:
 
 def _read_init(
     scope: Scope, objects: tuple[TypedName, ...], init: tuple[int, int], read_atoms: AtomReader
-) -> tuple[NDArray[np.int32], NDArray[np.int32], list[Group], list[str]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Iterator[Group], list[str]]:
     """Flat initial atoms, the entries that are no atoms, and warnings about repeated atoms."""
     source, domain = scope.source, scope.domain
     number_of = {entry.name: i for i, entry in enumerate(domain.predicates)}
@@ -143,7 +148,7 @@ def _read_init(
     ]
     if len(duplicate) > 10:
         warnings.append(f"{source.name}: {len(duplicate) - 10} more repeated atoms")
-    groups = [build(source, int(i), ~int(source.token[i])) for i in special]
+    groups = (build(source, int(i), ~int(source.token[i])) for i in special)  # one at a time: there may be millions
     return predicate, argument, groups, warnings
 
 
@@ -159,21 +164,27 @@ def _explain(scope: Scope, entry: int) -> NoReturn:
     raise AssertionError(f"kernel refused a sound atom: {literal}")
 
 
-def _read_values(scope: Scope, special: list[Group]) -> dict[tuple[str, ...], float]:
-    """Values of numeric functions, by `(function, object, …)`; negated atoms are accepted, being false anyway."""
+def _read_values(
+    scope: Scope, special: Iterator[Group]
+) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], int]]:
+    """Values of numeric functions, by `(function, object, …)`, and offsets of negated atoms, by `(predicate, …)`."""
     source = scope.source
     values: dict[tuple[str, ...], float] = {}
+    negated: dict[tuple[str, ...], int] = {}
     for group in special:
         if group.head() == "not":
             if len(group.items) != 2:
                 fail(source, group.offset, "'not' takes one atom", "'(not (p a))'")
-            parse_literal(scope, as_group(source, group.items[1], "an atom"), surely=True)
+            literal = parse_literal(scope, as_group(source, group.items[1], "an atom"), surely=True)
+            if literal.predicate == EQUALS:
+                fail(source, literal.offset, "equality cannot be an initial atom", "a predicate")
+            negated.setdefault((literal.predicate, *literal.terms), group.offset)
             continue
         if group.head() == "and":
             fail(source, group.offset, "':init' lists atoms, without 'and'", "an atom such as '(p a)'")
         if len(group.items) != 3 or isinstance(group.items[1], Word):
             fail(source, group.offset, "'=' in ':init' takes a function and a number", "'(= (f a) 1)'")
-        term = parse_numeric_term(scope, group.items[1])
+        term = parse_numeric_term(scope, group.items[1], constant=True)
         value = group.items[2]
         if isinstance(value, Group):
             fail(source, value.offset, "number expected", "a non-negative number")
@@ -181,7 +192,16 @@ def _read_values(scope: Scope, special: list[Group]) -> dict[tuple[str, ...], fl
         if key in values:
             raise PddlError(f"duplicate value of {source.excerpt(term.offset)}", source.position(group.offset))
         values[key] = parse_number(source, value)
-    return values
+    return values, negated
+
+
+def _check_negated(scope: Scope, problem: Problem, negated: dict[tuple[str, ...], int]) -> None:
+    """Raises an error for an atom that is listed both as true and as false; a negated atom alone says nothing new."""
+    if negated:
+        for atom in problem.initial_atoms(scope.domain):
+            if atom in negated:
+                message = f"atom ({' '.join(atom)}) is listed as true and as false"
+                raise PddlError(message, scope.source.position(negated[atom]))
 
 
 def _read_goal(scope: Scope, group: Group) -> Condition:
@@ -196,11 +216,14 @@ def _read_metric(scope: Scope, group: Group | None) -> bool:
     if group is None:
         return False
     source = scope.source
-    words = [item.text for item in group.items if isinstance(item, Word)]
-    target = group.items[-1]
-    term = isinstance(target, Group) and [item for item in target.items if isinstance(item, Word)]
-    if words != [":metric", "minimize"] or not term or [word.text for word in term] != [TOTAL_COST]:
-        raise UnsupportedError(f"metric {source.excerpt(group.offset)}", source.position(group.offset))
+    if len(group.items) != 3:
+        fail(source, group.offset, "':metric' takes a direction and an expression", METRIC)
+    direction = as_word(source, group.items[1], "'minimize'")
+    if direction.text not in ("minimize", "maximize"):
+        fail(source, direction.offset, "direction expected", "'minimize'")
+    target = as_group(source, group.items[2], METRIC)
+    if direction.text == "maximize" or target.head() != TOTAL_COST or len(target.items) != 1:
+        unsupported(source, group.offset, f"metric {source.excerpt(group.offset)}")
     if TOTAL_COST not in scope.functions:
-        unknown(source, term[0], "function", list(scope.functions))
+        fail(source, target.offset, "function 'total-cost' is not declared", "it under ':functions' of the domain")
     return True

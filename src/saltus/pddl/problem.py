@@ -159,7 +159,9 @@ def _explain(scope: Scope, entry: int) -> NoReturn:
         fail(source, int(source.offset[entry]), "atom expected", "a list such as '(p a)'")
     group = build(source, entry, ~int(source.token[entry]))
     if group.head() == "at" and len(group.items) == 3 and isinstance(group.items[2], Group):
-        unsupported(source, group.offset, "timed initial literal")
+        time = as_word(source, group.items[1], "an object, or a number")
+        if time.text[0].isdigit():
+            unsupported(source, group.offset, "timed initial literal")
     literal = parse_literal(scope, group, surely=True)
     raise AssertionError(f"kernel refused a sound atom: {literal}")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from itertools import product
+from math import prod
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,25 +185,31 @@ class _Compiler:
     def _expand(self, condition: Condition) -> list[NamedLiteral]:
         """The condition without quantifiers: one copy of a `forall` body for every binding of its variables."""
         literals: list[NamedLiteral] = []
-        for steps, literal in enumerate(self._expansion(condition, {})):
-            if steps > MAX_EXPANSION:
-                limit = f"'forall' that expands to more than {MAX_EXPANSION:,} literals"
-                raise UnsupportedError(f"{self.problem.file}: {limit}")
-            if literal is not None:
-                literals.append(literal)
+        for literal in self._expansion(condition, {}, 1):
+            literals.append(literal)
+            if len(literals) > MAX_EXPANSION:
+                self._refuse_expansion()
         return literals
 
-    def _expansion(self, condition: Condition, bound: Mapping[str, str]) -> Iterator[NamedLiteral | None]:
-        """Literals, and None for every binding of a quantifier, so that bindings count even where they give nothing."""
+    def _expansion(self, condition: Condition, bound: Mapping[str, str], copies: int) -> Iterator[NamedLiteral]:
+        """Literals of the condition, of which there are `copies`, one for every binding of the outer quantifiers: too
+        many are refused before they are counted out, even where the body gives no literal at all."""
         for part in condition:
             if isinstance(part, ForAll):
                 names = [entry.name for entry in part.variables]
-                for values in product(*(self._objects(entry.types) for entry in part.variables)):
-                    yield None
-                    yield from self._expansion(part.body, {**bound, **dict(zip(names, values, strict=True))})
+                objects = [self._objects(entry.types) for entry in part.variables]
+                inner = copies * prod(len(entry) for entry in objects)
+                if inner > MAX_EXPANSION:
+                    self._refuse_expansion()
+                for values in product(*objects):
+                    yield from self._expansion(part.body, {**bound, **dict(zip(names, values, strict=True))}, inner)
             else:
                 terms = tuple(bound.get(term, term) for term in part.terms)
                 yield NamedLiteral(part.predicate, terms, part.positive)
+
+    def _refuse_expansion(self) -> NoReturn:
+        limit = f"'forall' that expands to more than {MAX_EXPANSION:,} literals"
+        raise UnsupportedError(f"{self.problem.file}: {limit}")
 
     def _goal(self, task: Task) -> Goal:
         positive: list[int] = []

@@ -14,7 +14,7 @@ RICH_DOMAIN = """\
 (define (domain rich)
   (:requirements :strips :typing :equality :negative-preconditions :universal-preconditions :conditional-effects
                  :action-costs)
-  (:types room box ball - item item - object)
+  (:types box ball - item item room - object)
   (:constants hall - room)
   (:predicates (at ?i - item ?r - room) (linked ?a ?b - room) (dirty ?r - room) (held ?i - item) (free)
                (seen ?x - (either item room)) (inside ?b - ball ?x - box))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,11 @@ from saltus.pddl import Domain, Problem, Source, parse_domain, parse_problem, re
 pytestmark = pytest.mark.kernel
 
 NESTING = 200
+
+
+def test_the_kernel_asked_for_is_the_one_tested() -> None:
+    wanted = os.environ.get("SALTUS_TEST_KERNEL")
+    assert wanted is None or _kernel.__file__ == wanted
 
 
 def assert_same_scan(text: bytes, nesting: int = NESTING) -> None:

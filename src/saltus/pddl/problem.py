@@ -7,6 +7,7 @@ are never turned into expressions: the kernel reads and checks them straight fro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
@@ -22,9 +23,9 @@ from saltus.pddl.conditions import (
     parse_numeric_term,
 )
 from saltus.pddl.domain import parse_head, parse_objects, parse_requirements, section_name
-from saltus.pddl.expressions import Group, Word, as_group, as_word, build, fail, name_of, unsupported
+from saltus.pddl.expressions import Group, Word, as_group, as_word, build, children, fail, name_of, unsupported
 from saltus.pddl.source import Source
-from saltus.pddl.structures import EQUALS, Condition, Domain, Problem, TypedName
+from saltus.pddl.structures import EQUALS, Condition, Domain, ForAll, Literal, Problem, TypedName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,23 +58,26 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
     """The checked problem of a source; any flaw is a `PddlError` or `UnsupportedError` with its position."""
     name, ranges = parse_head(source, "problem")
     sections: dict[str, Group] = {}
-    init: tuple[int, int] | None = None
+    places = {":init": (0, 0), ":goal": (0, 0)}
     for begin, end in ranges:
-        is_init = source.token[begin + 1] >= 0 and source.symbols[source.token[begin + 1]] == ":init"
-        group = Group((Word(":init", 0),), int(source.offset[begin])) if is_init else build(source, begin, end)
+        word = source.symbols[source.token[begin + 1]] if source.token[begin + 1] >= 0 else ""
+        if word in places:  # may be huge: left as tokens
+            group = Group((Word(word, int(source.offset[begin + 1])),), int(source.offset[begin]))
+        else:
+            group = build(source, begin, end)
         key = section_name(source, group, SECTIONS, REFUSED_SECTIONS)
         if key in sections:
             raise PddlError(f"duplicate section {key!r}", source.position(group.offset))
         sections[key] = group
-        init = (begin + 2, end) if is_init else init
+        if key in places:
+            places[key] = begin, end
     for key in (":domain", ":init", ":goal"):
         if key not in sections:
             raise PddlError(f"section {key!r} is missing", source.position(0))
-    assert init is not None
     _check_domain_name(source, sections[":domain"], domain)
     requirements = parse_requirements(source, sections[":requirements"]) if ":requirements" in sections else ()
     constants = {entry.name: entry for entry in domain.constants}
-    objects = parse_objects(source, domain, sections.get(":objects"), constants)
+    objects = parse_objects(source, domain, sections.pop(":objects", None), constants)  # words are freed here
     everything = (*domain.constants, *objects)
     scope = Scope(
         source,
@@ -82,7 +86,7 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
         {entry.name: entry for entry in domain.functions},
         {entry.name: entry.types for entry in everything},
     )
-    predicate, argument, special, warnings = _read_init(scope, everything, init, read_atoms)
+    predicate, argument, special, warnings = _read_init(scope, everything, places[":init"], read_atoms)
     values, negated = _read_values(scope, special)
     problem = Problem(
         name=name,
@@ -92,7 +96,7 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
         init_predicate=predicate,
         init_argument=argument,
         values=values,
-        goal=_read_goal(scope, sections[":goal"]),
+        goal=_read_goal(scope, places[":goal"][0]),
         minimize_cost=_read_metric(scope, sections.get(":metric")),
         warnings=tuple(warnings),
         file=source.name,
@@ -130,7 +134,7 @@ def _read_init(
     of_symbol = [SPECIAL_HEAD if name in special_heads else number_of.get(name, -1) for name in source.symbols]
     predicate, argument, special, duplicate, refused = read_atoms(
         source.token,
-        init[0],
+        init[0] + 2,
         init[1],
         np.array(of_symbol, np.int32),
         np.array([object_number.get(name, -1) for name in source.symbols], np.int32),
@@ -206,11 +210,24 @@ def _check_negated(scope: Scope, problem: Problem, negated: dict[tuple[str, ...]
                 raise PddlError(message, scope.source.position(negated[atom]))
 
 
-def _read_goal(scope: Scope, group: Group) -> Condition:
-    if len(group.items) != 2:
-        fail(scope.source, group.offset, "':goal' takes one condition", "'(:goal (and …))'")
-    condition = parse_condition(scope, group.items[1])
-    return tuple(dict.fromkeys(condition))
+def _read_goal(scope: Scope, section: int) -> Condition:
+    """The goal that begins at token `section`; a conjunction is read part by part, for there may be millions."""
+    source = scope.source
+    items = list(islice(children(source, section), 3))
+    if len(items) != 2:
+        fail(source, int(source.offset[section]), "':goal' takes one condition", "'(:goal (and …))'")
+    whole = items[1]
+    if source.token[whole] >= 0:
+        fail(source, int(source.offset[whole]), "list expected", "a condition")
+    first = int(source.token[whole + 1])
+    if first < 0 or source.symbols[first] != "and":
+        return tuple(dict.fromkeys(parse_condition(scope, build(source, whole, ~int(source.token[whole])))))
+    condition: dict[Literal | ForAll, None] = {}
+    for i in islice(children(source, whole), 1, None):
+        if source.token[i] >= 0:
+            fail(source, int(source.offset[i]), "list expected", "a condition")
+        condition.update(dict.fromkeys(parse_condition(scope, build(source, i, ~int(source.token[i])))))
+    return tuple(condition)
 
 
 def _read_metric(scope: Scope, group: Group | None) -> bool:

@@ -204,8 +204,8 @@ class _Compiler:
                 for values in product(*objects):
                     yield from self._expansion(part.body, {**bound, **dict(zip(names, values, strict=True))}, inner)
             else:
-                terms = tuple(bound.get(term, term) for term in part.terms)
-                yield NamedLiteral(part.predicate, terms, part.positive)
+                terms = tuple(bound.get(term, term) for term in part.terms) if bound else part.terms
+                yield NamedLiteral(part.predicate, terms, part.positive) if bound else part
 
     def _refuse_expansion(self) -> NoReturn:
         limit = f"'forall' that expands to more than {MAX_EXPANSION:,} literals"

@@ -252,7 +252,10 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
             continue;
         }
         const std::size_t start = result.argument.size();
-        if (predicate < 0 || !read(i, ~at(i), predicate)) return result;
+        if (predicate < 0 || !read(i, ~at(i), predicate)) {
+            result.argument.resize(start);
+            return result;
+        }
         result.predicate.push_back(predicate);
         if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start, result.argument.size() - start)) {
             result.duplicate.push_back(i);

@@ -30,6 +30,18 @@ settings.register_profile(
 settings.load_profile("saltus")
 
 ROOT = Path(__file__).resolve().parent.parent
+IPC_DOMAINS = (
+    "blocksworld",
+    "childsnack",
+    "ferry",
+    "floortile",
+    "miconic",
+    "rovers",
+    "satellite",
+    "sokoban",
+    "spanner",
+    "transport",
+)
 
 
 @pytest.fixture(scope="session")

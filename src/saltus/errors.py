@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+MAX_COMPARED = 100_000
+"""Most names that a suggestion is looked for in; a message about one of millions of objects must not take a minute."""
 
 
 class SaltusError(Exception):
@@ -70,5 +75,8 @@ def shorten(text: str, limit: int = 40) -> str:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if a known name is close to `name`, else the empty string."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.7) if len(name) < 100 else []
+    if len(name) >= 100:
+        return ""
+    similar = islice((entry for entry in known if abs(len(entry) - len(name)) <= 3), MAX_COMPARED)
+    close = get_close_matches(name, list(similar), n=1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import IPC_DOMAINS
+from tests.random_tasks import random_tasks
 
-from ipc2023 import DOMAINS
-from random_tasks import random_tasks
 from saltus.lookahead import (
     LookaheadSpec,
     LookaheadTree,
@@ -144,7 +144,7 @@ def test_colours(task: Task) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", IPC_DOMAINS)
 def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
     """Equal trees on small problems of all ten IPC domains, valid by replay."""
     for name in ("p02", "p08"):

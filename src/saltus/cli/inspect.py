@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.exit_codes import ExitCode
@@ -44,7 +45,7 @@ def info(domain: DomainFile, problem: ProblemFile, json: Json = False) -> None:
         output.print_json(facts)
         return
     console = output.console()
-    console.print(f"[bold]{task.domain.name}[/bold] / [bold]{task.name}[/bold]")
+    console.print(Text.assemble((task.domain.name, "bold"), " / ", (task.name, "bold")))
     console.print(
         f"{task.object_count:,} objects, {task.atom_count:,} atoms, {len(task.initial_state):,} fluent atoms, "
         f"{len(task.goal.positive) + len(task.goal.negative):,} goal atoms"

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 Entry = TypeVar("Entry")
 
@@ -23,10 +24,17 @@ class TextFile(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
+class _Console(Console):
+    """A console that leaves it to the command what happens when the reader of its output goes away."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Console for results; made when needed, so that a redirected stream is seen, which takes wide tables."""
-    result = Console(highlight=False)
-    return result if result.is_terminal else Console(highlight=False, width=FILE_WIDTH)
+    result = _Console(highlight=False, markup=False)
+    return result if result.is_terminal else _Console(highlight=False, markup=False, width=FILE_WIDTH)
 
 
 def error_console() -> Console:
@@ -51,11 +59,11 @@ def print_json(value: object) -> None:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1) -> Table:
     """A table whose first `left` columns are text and whose others are figures."""
-    result = Table(title=title, title_justify="left", header_style="bold")
+    result = Table(title=Text(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
         result.add_column(column, justify="left" if i < left else "right", overflow="fold")
     for row in rows:
-        result.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
+        result.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     return result
 
 

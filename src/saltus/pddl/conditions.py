@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isinf
 
 from saltus.errors import PddlError, suggestion
 from saltus.pddl.expressions import (
@@ -210,7 +211,11 @@ def parse_effects(scope: Scope, item: Expression) -> tuple[tuple[Effect, ...], t
         elif head == "increase":
             costs.append(_parse_cost(scope, group))
         elif head == "when":
-            others.append(_conditional(scope, group, ()))
+            effect = _conditional(scope, group)
+            if effect.condition:
+                others.append(effect)
+            else:
+                plain.extend(effect.literals)
         elif head == "forall":
             variables, body = _quantified(scope, group)
             others.extend(_universal(scope.with_variables(variables), variables, body))
@@ -223,17 +228,24 @@ def parse_effects(scope: Scope, item: Expression) -> tuple[tuple[Effect, ...], t
 def _universal(scope: Scope, variables: tuple[TypedName, ...], body: Expression) -> list[Effect]:
     group = as_group(scope.source, body, "an effect")
     head = group.head()
+    if not group.items:
+        return []
     if head == "and":
         return [effect for inner in group.items[1:] for effect in _universal(scope, variables, inner)]
     if head == "when":
-        return [_conditional(scope, group, variables)]
+        effect = _conditional(scope, group)
+        parts = [effect.literals] if effect.condition else [(literal,) for literal in effect.literals]
+        return [Effect(variables, effect.condition, literals) for literals in parts]
+    if head == "increase":
+        unsupported(scope.source, group.offset, "'increase' inside of 'forall'")
     if head == "forall":
         more, inner = _quantified(scope, group)
         return _universal(scope.with_variables(more), variables + more, inner)
     return [Effect(variables, (), (_effect_literal(scope, group),))]
 
 
-def _conditional(scope: Scope, group: Group, variables: tuple[TypedName, ...]) -> Effect:
+def _conditional(scope: Scope, group: Group) -> Effect:
+    """The effect of a `when`; the caller treats one without a condition as if it stood alone."""
     if len(group.items) != 3:
         fail(scope.source, group.offset, "'when' takes a condition and an effect", "'(when (p) (q))'")
     condition = parse_condition(scope, group.items[1])
@@ -242,13 +254,15 @@ def _conditional(scope: Scope, group: Group, variables: tuple[TypedName, ...]) -
     while stack:
         inner = as_group(scope.source, stack.pop(), "an effect")
         head = inner.head()
+        if not inner.items:
+            continue
         if head == "and":
             stack.extend(reversed(inner.items[1:]))
         elif head in ("when", "forall", "increase"):
             unsupported(scope.source, inner.offset, f"'{head}' inside of 'when'")
         else:
             literals.append(_effect_literal(scope, inner))
-    return Effect(variables, condition, tuple(literals))
+    return Effect((), condition, tuple(literals))
 
 
 def _effect_literal(scope: Scope, group: Group) -> Literal:
@@ -283,21 +297,26 @@ def _parse_cost(scope: Scope, group: Group) -> Cost:
 
 
 def parse_number(source: Source, word: Word) -> float:
-    """A non-negative decimal number."""
+    """A non-negative decimal number that a double can hold."""
     digits = word.text.replace(".", "", 1)
     if not (digits.isascii() and digits.isdigit()):
         fail(source, word.offset, "number expected", "a non-negative number")
-    return float(word.text)
+    number = float(word.text)
+    if isinf(number):
+        fail(source, word.offset, "number is too large", "less than 1.8e308")
+    return number
 
 
-def parse_numeric_term(scope: Scope, group: Group) -> NumericTerm:
-    """A declared function applied to terms in scope."""
+def parse_numeric_term(scope: Scope, group: Group, *, constant: bool = False) -> NumericTerm:
+    """A declared function applied to terms in scope; only where a `constant` is set may it be the total cost."""
     source = scope.source
     head = as_word(source, group.items[0], "a function") if group.items else None
     if head is None:
         fail(source, group.offset, "empty list", "a function")
     if head.text in ("+", "-", "*", "/"):
         unsupported(source, group.offset, f"arithmetic '{head.text}'")
+    if head.text == TOTAL_COST and not constant:
+        unsupported(source, group.offset, "cost that depends on 'total-cost'")
     function = scope.functions.get(head.text)
     if function is None:
         unknown(source, head, "function", list(scope.functions))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saltus.errors import PddlError, UnsupportedError, suggestion
-from saltus.pddl.conditions import Scope, parse_condition, parse_effects, parse_variables, resolve_types
+from saltus.pddl.conditions import TOTAL_COST, Scope, parse_condition, parse_effects, parse_variables, resolve_types
 from saltus.pddl.expressions import (
     Expression,
     Group,
@@ -70,6 +70,15 @@ REFUSED_SECTIONS = {
     ":event": "event",
     ":axiom": "axiom",
 }
+
+RESERVED = frozenset({"and", "forall", "increase", "not", "when"})
+"""Words that no predicate can be called, because the conditions or effects that use it would be read otherwise."""
+
+MAX_TYPE_DEPTH = 200
+"""Longest chain of supertypes."""
+
+MAX_TYPES = 4096
+"""Most types; the table of which type is which is quadratic in their number."""
 
 SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
 
@@ -167,21 +176,31 @@ def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
             raise PddlError("'object' cannot have a supertype", source.position(word.offset))
         declared[word.text] = (word, parents[0] if parents else None)
     declared.pop(OBJECT, None)
+    if len(declared) > MAX_TYPES:
+        raise UnsupportedError(
+            f"domain with more than {MAX_TYPES:,} types", source.position(group.offset if group else 0)
+        )
     for _, parent in declared.values():
         if parent is not None and parent.text != OBJECT and parent.text not in declared:
             unknown(source, parent, "type", [OBJECT, *declared])
     ordered = {OBJECT: Type(OBJECT, None)}
+    depths = {OBJECT: 0}
     for name in declared:
-        chain = []
+        chain: dict[str, Word] = {}
         while name not in ordered:
             word, parent = declared[name]
-            if word in chain:
+            if name in chain:
                 raise PddlError(f"type {name!r} is its own supertype", source.position(word.offset))
-            chain.append(word)
+            chain[name] = word
             name = parent.text if parent is not None else OBJECT
-        for word in reversed(chain):
+        depth = depths[name]
+        for word in reversed(chain.values()):
             parent = declared[word.text][1]
             ordered[word.text] = Type(word.text, parent.text if parent is not None else OBJECT, word.offset)
+            depth += 1
+            depths[word.text] = depth
+            if depth > MAX_TYPE_DEPTH:
+                raise UnsupportedError(f"more than {MAX_TYPE_DEPTH} levels of types", source.position(word.offset))
     return tuple(ordered.values())
 
 
@@ -207,6 +226,8 @@ def _parse_predicates(source: Source, domain: Domain, group: Group | None) -> di
         name, parameters = _declaration(source, domain, item, "a predicate such as '(p ?x)'")
         if name.text == EQUALS:
             fail(source, name.offset, "'=' is built in and cannot be declared", "another name")
+        if name.text in RESERVED:
+            fail(source, name.offset, f"{name.text!r} is a word of the language", "another name")
         if name.text in result:
             raise PddlError(f"duplicate predicate {name.text!r}", source.position(name.offset))
         result[name.text] = Predicate(name.text, parameters, name.offset)
@@ -216,17 +237,23 @@ def _parse_predicates(source: Source, domain: Domain, group: Group | None) -> di
 def _parse_functions(source: Source, domain: Domain, group: Group | None) -> dict[str, Function]:
     result: dict[str, Function] = {}
     items = group.items[1:] if group else ()
-    for i, item in enumerate(items):
-        if isinstance(item, Word):
-            if item.text == "-" or (i > 0 and items[i - 1] == Word("-", items[i - 1].offset)):
-                if item.text not in ("-", "number"):
-                    raise UnsupportedError(f"function type {item.text!r}", source.position(item.offset))
-                continue
-            fail(source, item.offset, "function expected", "'(total-cost) - number'")
-        name, parameters = _declaration(source, domain, item, "a function such as '(total-cost)'")
+    i = 0
+    while i < len(items):
+        name, parameters = _declaration(source, domain, items[i], "a function such as '(total-cost)'")
         if name.text in result:
             raise PddlError(f"duplicate function {name.text!r}", source.position(name.offset))
+        if name.text == TOTAL_COST and parameters:
+            fail(source, items[i].offset, "'total-cost' takes no arguments", "'(total-cost)'")
         result[name.text] = Function(name.text, parameters, name.offset)
+        i += 1
+        hyphen = items[i] if i < len(items) else None
+        if isinstance(hyphen, Word) and hyphen.text == "-":
+            if i + 1 >= len(items):
+                fail(source, hyphen.offset, "type is missing after '-'", "'number'")
+            kind = as_word(source, items[i + 1], "'number'")
+            if kind.text != "number":
+                raise UnsupportedError(f"function type {kind.text!r}", source.position(kind.offset))
+            i += 2
     return result
 
 

@@ -53,13 +53,27 @@ def top_level(source: Source) -> list[tuple[int, int]]:
     return sections
 
 
+def _tokens(source: Source, begin: int, end: int, step: int = 4096) -> Iterator[tuple[int, int]]:
+    """Tokens with their offsets, as Python numbers; converted in pieces, since all at once would take 80 bytes each."""
+    for start in range(begin, end, step):
+        stop = min(start + step, end)
+        yield from zip(source.token[start:stop].tolist(), source.offset[start:stop].tolist(), strict=True)
+
+
+def children(source: Source, begin: int) -> Iterator[int]:
+    """Token indices of the entries of the list that begins at token `begin`."""
+    end = ~int(source.token[begin])
+    i = begin + 1
+    while i < end:
+        yield i
+        i = i + 1 if source.token[i] >= 0 else ~int(source.token[i]) + 1
+
+
 def build(source: Source, begin: int, end: int) -> Group:
     """Nested expression of the tokens `begin` ("(") to `end` (its ")"); no recursion, depth costs nothing."""
     symbols = source.symbols
     stack: list[tuple[list[Expression], int]] = []
-    tokens = source.token[begin : end + 1].tolist()
-    offsets = source.offset[begin : end + 1].tolist()
-    for token, offset in zip(tokens, offsets, strict=True):
+    for token, offset in _tokens(source, begin, end + 1):
         if token >= 0:
             stack[-1][0].append(Word(symbols[token], offset))
         elif token == CLOSE:
@@ -103,9 +117,9 @@ def as_word(source: Source, item: Expression, expected: str) -> Word:
 
 
 def name_of(source: Source, item: Expression, expected: str) -> Word:
-    """`item` if it is a plain name: no variable, no keyword, no lone hyphen."""
+    """`item` if it is a plain name: no variable, no keyword, no hyphen in front (`a -t` lacks a space)."""
     word = as_word(source, item, expected)
-    if word.text[0] in "?:" or word.text == "-":
+    if word.text[0] in "?:-":
         fail(source, word.offset, "name expected", expected)
     return word
 

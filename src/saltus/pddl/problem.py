@@ -6,12 +6,14 @@ are never turned into expressions: the kernel reads and checks them straight fro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
 
 from saltus import _kernel
-from saltus.errors import PddlError, UnsupportedError
+from saltus.errors import PddlError
 from saltus.pddl.conditions import (
     TOTAL_COST,
     Scope,
@@ -21,9 +23,9 @@ from saltus.pddl.conditions import (
     parse_numeric_term,
 )
 from saltus.pddl.domain import parse_head, parse_objects, parse_requirements, section_name
-from saltus.pddl.expressions import Group, Word, as_group, build, fail, name_of, unknown, unsupported
+from saltus.pddl.expressions import Group, Word, as_group, as_word, build, children, fail, name_of, unsupported
 from saltus.pddl.source import Source
-from saltus.pddl.structures import EQUALS, Condition, Domain, Problem, TypedName
+from saltus.pddl.structures import EQUALS, Condition, Domain, ForAll, Literal, Problem, TypedName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
 REFUSED_SECTIONS = {":constraints": "section ':constraints'"}
 SPECIAL_HEAD = -2
+METRIC = "'(:metric minimize (total-cost))'"
 
 
 class AtomReader(Protocol):
@@ -55,23 +58,26 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
     """The checked problem of a source; any flaw is a `PddlError` or `UnsupportedError` with its position."""
     name, ranges = parse_head(source, "problem")
     sections: dict[str, Group] = {}
-    init: tuple[int, int] | None = None
+    places = {":init": (0, 0), ":goal": (0, 0)}
     for begin, end in ranges:
-        is_init = source.token[begin + 1] >= 0 and source.symbols[source.token[begin + 1]] == ":init"
-        group = Group((Word(":init", 0),), int(source.offset[begin])) if is_init else build(source, begin, end)
+        word = source.symbols[source.token[begin + 1]] if source.token[begin + 1] >= 0 else ""
+        if word in places:  # may be huge: left as tokens
+            group = Group((Word(word, int(source.offset[begin + 1])),), int(source.offset[begin]))
+        else:
+            group = build(source, begin, end)
         key = section_name(source, group, SECTIONS, REFUSED_SECTIONS)
         if key in sections:
             raise PddlError(f"duplicate section {key!r}", source.position(group.offset))
         sections[key] = group
-        init = (begin + 2, end) if is_init else init
+        if key in places:
+            places[key] = begin, end
     for key in (":domain", ":init", ":goal"):
         if key not in sections:
             raise PddlError(f"section {key!r} is missing", source.position(0))
-    assert init is not None
     _check_domain_name(source, sections[":domain"], domain)
     requirements = parse_requirements(source, sections[":requirements"]) if ":requirements" in sections else ()
     constants = {entry.name: entry for entry in domain.constants}
-    objects = parse_objects(source, domain, sections.get(":objects"), constants)
+    objects = parse_objects(source, domain, sections.pop(":objects", None), constants)  # words are freed here
     everything = (*domain.constants, *objects)
     scope = Scope(
         source,
@@ -80,20 +86,23 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
         {entry.name: entry for entry in domain.functions},
         {entry.name: entry.types for entry in everything},
     )
-    predicate, argument, special, warnings = _read_init(scope, everything, init, read_atoms)
-    return Problem(
+    predicate, argument, special, warnings = _read_init(scope, everything, places[":init"], read_atoms)
+    values, negated = _read_values(scope, special)
+    problem = Problem(
         name=name,
         domain_name=domain.name,
         requirements=requirements,
         objects=objects,
         init_predicate=predicate,
         init_argument=argument,
-        values=_read_values(scope, special),
-        goal=_read_goal(scope, sections[":goal"]),
+        values=values,
+        goal=_read_goal(scope, places[":goal"][0]),
         minimize_cost=_read_metric(scope, sections.get(":metric")),
         warnings=tuple(warnings),
         file=source.name,
     )
+    _check_negated(scope, problem, negated)
+    return problem
 
 
 def _check_domain_name(source: Source, group: Group, domain: Domain) -> None:
@@ -109,7 +118,7 @@ def _check_domain_name(source: Source, group: Group, domain: Domain) -> None:
 
 def _read_init(
     scope: Scope, objects: tuple[TypedName, ...], init: tuple[int, int], read_atoms: AtomReader
-) -> tuple[NDArray[np.int32], NDArray[np.int32], list[Group], list[str]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Iterator[Group], list[str]]:
     """Flat initial atoms, the entries that are no atoms, and warnings about repeated atoms."""
     source, domain = scope.source, scope.domain
     number_of = {entry.name: i for i, entry in enumerate(domain.predicates)}
@@ -125,7 +134,7 @@ def _read_init(
     of_symbol = [SPECIAL_HEAD if name in special_heads else number_of.get(name, -1) for name in source.symbols]
     predicate, argument, special, duplicate, refused = read_atoms(
         source.token,
-        init[0],
+        init[0] + 2,
         init[1],
         np.array(of_symbol, np.int32),
         np.array([object_number.get(name, -1) for name in source.symbols], np.int32),
@@ -143,7 +152,7 @@ def _read_init(
     ]
     if len(duplicate) > 10:
         warnings.append(f"{source.name}: {len(duplicate) - 10} more repeated atoms")
-    groups = [build(source, int(i), ~int(source.token[i])) for i in special]
+    groups = (build(source, int(i), ~int(source.token[i])) for i in special)  # one at a time: there may be millions
     return predicate, argument, groups, warnings
 
 
@@ -154,26 +163,34 @@ def _explain(scope: Scope, entry: int) -> NoReturn:
         fail(source, int(source.offset[entry]), "atom expected", "a list such as '(p a)'")
     group = build(source, entry, ~int(source.token[entry]))
     if group.head() == "at" and len(group.items) == 3 and isinstance(group.items[2], Group):
-        unsupported(source, group.offset, "timed initial literal")
+        time = as_word(source, group.items[1], "an object, or a number")
+        if time.text[0].isdigit():
+            unsupported(source, group.offset, "timed initial literal")
     literal = parse_literal(scope, group, surely=True)
     raise AssertionError(f"kernel refused a sound atom: {literal}")
 
 
-def _read_values(scope: Scope, special: list[Group]) -> dict[tuple[str, ...], float]:
-    """Values of numeric functions, by `(function, object, …)`; negated atoms are accepted, being false anyway."""
+def _read_values(
+    scope: Scope, special: Iterator[Group]
+) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], int]]:
+    """Values of numeric functions, by `(function, object, …)`, and offsets of negated atoms, by `(predicate, …)`."""
     source = scope.source
     values: dict[tuple[str, ...], float] = {}
+    negated: dict[tuple[str, ...], int] = {}
     for group in special:
         if group.head() == "not":
             if len(group.items) != 2:
                 fail(source, group.offset, "'not' takes one atom", "'(not (p a))'")
-            parse_literal(scope, as_group(source, group.items[1], "an atom"), surely=True)
+            literal = parse_literal(scope, as_group(source, group.items[1], "an atom"), surely=True)
+            if literal.predicate == EQUALS:
+                fail(source, literal.offset, "equality cannot be an initial atom", "a predicate")
+            negated.setdefault((literal.predicate, *literal.terms), group.offset)
             continue
         if group.head() == "and":
             fail(source, group.offset, "':init' lists atoms, without 'and'", "an atom such as '(p a)'")
         if len(group.items) != 3 or isinstance(group.items[1], Word):
             fail(source, group.offset, "'=' in ':init' takes a function and a number", "'(= (f a) 1)'")
-        term = parse_numeric_term(scope, group.items[1])
+        term = parse_numeric_term(scope, group.items[1], constant=True)
         value = group.items[2]
         if isinstance(value, Group):
             fail(source, value.offset, "number expected", "a non-negative number")
@@ -181,14 +198,36 @@ def _read_values(scope: Scope, special: list[Group]) -> dict[tuple[str, ...], fl
         if key in values:
             raise PddlError(f"duplicate value of {source.excerpt(term.offset)}", source.position(group.offset))
         values[key] = parse_number(source, value)
-    return values
+    return values, negated
 
 
-def _read_goal(scope: Scope, group: Group) -> Condition:
-    if len(group.items) != 2:
-        fail(scope.source, group.offset, "':goal' takes one condition", "'(:goal (and …))'")
-    condition = parse_condition(scope, group.items[1])
-    return tuple(dict.fromkeys(condition))
+def _check_negated(scope: Scope, problem: Problem, negated: dict[tuple[str, ...], int]) -> None:
+    """Raises an error for an atom that is listed both as true and as false; a negated atom alone says nothing new."""
+    if negated:
+        for atom in problem.initial_atoms(scope.domain):
+            if atom in negated:
+                message = f"atom ({' '.join(atom)}) is listed as true and as false"
+                raise PddlError(message, scope.source.position(negated[atom]))
+
+
+def _read_goal(scope: Scope, section: int) -> Condition:
+    """The goal that begins at token `section`; a conjunction is read part by part, for there may be millions."""
+    source = scope.source
+    items = list(islice(children(source, section), 3))
+    if len(items) != 2:
+        fail(source, int(source.offset[section]), "':goal' takes one condition", "'(:goal (and …))'")
+    whole = items[1]
+    if source.token[whole] >= 0:
+        fail(source, int(source.offset[whole]), "list expected", "a condition")
+    first = int(source.token[whole + 1])
+    if first < 0 or source.symbols[first] != "and":
+        return tuple(dict.fromkeys(parse_condition(scope, build(source, whole, ~int(source.token[whole])))))
+    condition: dict[Literal | ForAll, None] = {}
+    for i in islice(children(source, whole), 1, None):
+        if source.token[i] >= 0:
+            fail(source, int(source.offset[i]), "list expected", "a condition")
+        condition.update(dict.fromkeys(parse_condition(scope, build(source, i, ~int(source.token[i])))))
+    return tuple(condition)
 
 
 def _read_metric(scope: Scope, group: Group | None) -> bool:
@@ -196,11 +235,14 @@ def _read_metric(scope: Scope, group: Group | None) -> bool:
     if group is None:
         return False
     source = scope.source
-    words = [item.text for item in group.items if isinstance(item, Word)]
-    target = group.items[-1]
-    term = isinstance(target, Group) and [item for item in target.items if isinstance(item, Word)]
-    if words != [":metric", "minimize"] or not term or [word.text for word in term] != [TOTAL_COST]:
-        raise UnsupportedError(f"metric {source.excerpt(group.offset)}", source.position(group.offset))
+    if len(group.items) != 3:
+        fail(source, group.offset, "':metric' takes a direction and an expression", METRIC)
+    direction = as_word(source, group.items[1], "'minimize'")
+    if direction.text not in ("minimize", "maximize"):
+        fail(source, direction.offset, "direction expected", "'minimize'")
+    target = as_group(source, group.items[2], METRIC)
+    if direction.text == "maximize" or target.head() != TOTAL_COST or len(target.items) != 1:
+        unsupported(source, group.offset, f"metric {source.excerpt(group.offset)}")
     if TOTAL_COST not in scope.functions:
-        unknown(source, term[0], "function", list(scope.functions))
+        fail(source, target.offset, "function 'total-cost' is not declared", "it under ':functions' of the domain")
     return True

@@ -25,11 +25,15 @@ MAX_NESTING = 200
 MAX_BYTES = 2**31 - 1
 """Largest file: offsets are 32 bits wide."""
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
 CLOSE = -1
 """Token of a closing parenthesis; an opening one is ~(index of its closing one), a name is its symbol number."""
 
+EMPTY = 1
+
 SCAN_ERRORS = {
-    1: ("empty file", "'(define …)'"),
+    EMPTY: ("empty file", "'(define …)'"),
     2: ("character that is no part of PDDL", "a name or a parenthesis"),
     3: ("extra closing parenthesis", "the end of the file"),
     4: ("parenthesis is never closed", "')' before the end of the file"),
@@ -68,6 +72,8 @@ class Source:
             text = Path(path).read_bytes()
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+        except ValueError as error:  # a name no file can have
+            raise InputError(f"{name!r}: cannot be read: {error}") from error
         return cls.from_bytes(text, name)
 
     @classmethod
@@ -78,7 +84,7 @@ class Source:
         token, offset, symbols, code, where = scan(text, MAX_NESTING)
         if code:
             message, expected = SCAN_ERRORS[code]
-            found = excerpt(text, where) if where < len(text) else "end of file"
+            found = excerpt(text, where) if code != EMPTY and where < len(text) else "end of file"
             raise PddlError(message, position_of(text, where, name), found=found, expected=expected)
         return cls(name, text, token, offset, symbols)
 
@@ -92,9 +98,11 @@ class Source:
 
 
 def position_of(text: bytes, offset: int, name: str) -> Position:
-    """Line and column of a byte offset in `text`, both from 1."""
+    """Line and column of a byte offset in `text`, both from 1; a byte order mark takes no column."""
     line = text.count(b"\n", 0, offset) + 1
     start = text.rfind(b"\n", 0, offset) + 1
+    if start == 0 and offset >= len(BYTE_ORDER_MARK) and text.startswith(BYTE_ORDER_MARK):
+        start = len(BYTE_ORDER_MARK)
     return Position(name, line, offset - start + 1)
 
 
@@ -102,8 +110,12 @@ def excerpt(text: bytes, offset: int) -> str:
     """What a reader of the error message should recognise: one word, or a list's first words."""
     piece = text[offset : offset + 60].split(b"\n")[0].decode("utf-8", "replace")
     if piece.startswith("("):
-        end = piece.find(")")
-        return piece[: end + 1] if end >= 0 else piece.rstrip() + "…"
+        depth = 0
+        for i, character in enumerate(piece):
+            depth += (character == "(") - (character == ")")
+            if depth == 0:
+                return piece[: i + 1]
+        return piece.rstrip() + "…"
     word = ""
     for character in piece:
         if word and (character.isspace() or character in "();"):

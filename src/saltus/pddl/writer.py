@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 from saltus.pddl.structures import (
     OBJECT,
@@ -86,7 +87,7 @@ def _effect(effect: Effect) -> str:
 
 
 def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
+    return str(int(value)) if value == int(value) else format(Decimal(repr(value)), "f")  # PDDL has no exponents
 
 
 def _cost(cost: Cost) -> str:

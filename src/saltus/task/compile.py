@@ -7,14 +7,16 @@ Cost: one sort of the initial atoms; everything else is the size of the domain a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
+from math import prod
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus.errors import UnsupportedError
-from saltus.pddl import Condition, Domain, ForAll, Problem, Source, TypedName, parse_domain, parse_problem
+from saltus.pddl import Condition, Domain, ForAll, Problem, Source, parse_domain, parse_problem
 from saltus.pddl import Literal as NamedLiteral
 from saltus.pddl.structures import EQUALS
 from saltus.task.state import Goal, State
@@ -51,6 +53,7 @@ class _Compiler:
         self.alternatives = [*((name,) for name in declared), *unions]
         self.type_number = {types: i for i, types in enumerate(self.alternatives)}
         self.declared = declared
+        self.members: dict[tuple[str, ...], list[str]] = {}
 
     def task(self) -> Task:
         domain, problem = self.domain, self.problem
@@ -62,9 +65,7 @@ class _Compiler:
             for effect in schema.effects:
                 fluent[[literal.predicate for literal in (*effect.adds, *effect.deletes)]] = True
         static, initial = self._initial_atoms(arity, fluent, offsets)
-        is_a = np.array(
-            [[domain.fits(types, wanted) for wanted in self.alternatives] for types in self.alternatives], bool
-        )
+        is_a = self._is_a()
         task = Task(
             domain=domain,
             problem=problem,
@@ -83,18 +84,32 @@ class _Compiler:
         object.__setattr__(task, "goal", self._goal(task))  # needs the static atoms of the finished task
         return task
 
+    def _is_a(self) -> NDArray[np.bool_]:
+        """[types, types]: what `Domain.fits` says, row by row from the supertype's row."""
+        domain, declared = self.domain, self.declared
+        is_a = np.eye(len(self.alternatives), dtype=bool)
+        for number, entry in enumerate(domain.types):
+            if entry.parent is not None:
+                is_a[number] |= is_a[declared[entry.parent]]
+        for number in range(len(declared), len(self.alternatives)):
+            types = self.alternatives[number]
+            is_a[number, : len(declared)] = is_a[[declared[name] for name in types], : len(declared)].all(axis=0)
+        for number in range(len(declared), len(self.alternatives)):
+            is_a[:, number] = [domain.fits(types, self.alternatives[number]) for types in self.alternatives]
+        return is_a
+
     def _code_offsets(self, arity: NDArray[np.int32]) -> NDArray[np.int64]:
         total = 0
         offsets = [0]
-        for number in arity.tolist():
-            total += len(self.entries) ** number
+        count = len(self.entries)
+        for predicate, number in zip(self.domain.predicates, arity.tolist(), strict=True):
+            total += count**number if count < 2 or number <= 62 else 2**62
+            if total >= 2**62:
+                raise UnsupportedError(
+                    f"{self.problem.file}: predicate {predicate.name!r} with {number:,} arguments over "
+                    f"{count:,} objects (more than 2^62 ground atoms)"
+                )
             offsets.append(total)
-        if total >= 2**62:
-            widest = self.domain.predicates[int(arity.argmax())]
-            raise UnsupportedError(
-                f"{self.problem.file}: predicate {widest.name!r} with {int(arity.max())} arguments over "
-                f"{len(self.entries):,} objects (more than 2^62 ground atoms)"
-            )
         return np.array(offsets, np.int64)
 
     def _initial_atoms(
@@ -123,10 +138,19 @@ class _Compiler:
         return tuple(static), np.concatenate(codes)
 
     def _types(self, types: tuple[str, ...]) -> tuple[int, ...]:
-        return tuple(self.declared[name] for name in types)
+        """Type numbers such that what fits `types` is of one of them: an object of `(either a b)` fits `(either a b c)`
+        without being of a, b or c."""
+        numbers = [self.declared[name] for name in types]
+        if len(types) > 1:
+            first = len(self.declared)
+            unions = enumerate(self.alternatives[first:], start=first)
+            numbers += [number for number, union in unions if self.domain.fits(union, types)]
+        return tuple(numbers)
 
     def _objects(self, types: tuple[str, ...]) -> list[str]:
-        return [entry.name for entry in self.entries if self.domain.fits(entry.types, types)]
+        if types not in self.members:
+            self.members[types] = [entry.name for entry in self.entries if self.domain.fits(entry.types, types)]
+        return self.members[types]
 
     def _schema(self, number: int) -> Schema:
         source = self.domain.schemas[number]
@@ -158,26 +182,34 @@ class _Compiler:
         predicate = EQUALITY if literal.predicate == EQUALS else self.predicate_number[literal.predicate]
         return Literal(predicate, terms, literal.positive)
 
-    def _expand(self, condition: Condition, bound: Mapping[str, str] | None = None) -> list[NamedLiteral]:
+    def _expand(self, condition: Condition) -> list[NamedLiteral]:
         """The condition without quantifiers: one copy of a `forall` body for every binding of its variables."""
-        bound = bound or {}
         literals: list[NamedLiteral] = []
+        for literal in self._expansion(condition, {}, 1):
+            literals.append(literal)
+            if len(literals) > MAX_EXPANSION:
+                self._refuse_expansion()
+        return literals
+
+    def _expansion(self, condition: Condition, bound: Mapping[str, str], copies: int) -> Iterator[NamedLiteral]:
+        """Literals of the condition, of which there are `copies`, one for every binding of the outer quantifiers: too
+        many are refused before they are counted out, even where the body gives no literal at all."""
         for part in condition:
             if isinstance(part, ForAll):
                 names = [entry.name for entry in part.variables]
-                for values in product(*self._domains(part.variables)):
-                    literals += self._expand(part.body, {**bound, **dict(zip(names, values, strict=True))})
-                    if len(literals) > MAX_EXPANSION:
-                        raise UnsupportedError(
-                            f"{self.problem.file}: 'forall' that expands to more than {MAX_EXPANSION:,} literals"
-                        )
+                objects = [self._objects(entry.types) for entry in part.variables]
+                inner = copies * prod(len(entry) for entry in objects)
+                if inner > MAX_EXPANSION:
+                    self._refuse_expansion()
+                for values in product(*objects):
+                    yield from self._expansion(part.body, {**bound, **dict(zip(names, values, strict=True))}, inner)
             else:
-                terms = tuple(bound.get(term, term) for term in part.terms)
-                literals.append(NamedLiteral(part.predicate, terms, part.positive))
-        return literals
+                terms = tuple(bound.get(term, term) for term in part.terms) if bound else part.terms
+                yield NamedLiteral(part.predicate, terms, part.positive) if bound else part
 
-    def _domains(self, variables: tuple[TypedName, ...]) -> list[list[str]]:
-        return [self._objects(entry.types) for entry in variables]
+    def _refuse_expansion(self) -> NoReturn:
+        limit = f"'forall' that expands to more than {MAX_EXPANSION:,} literals"
+        raise UnsupportedError(f"{self.problem.file}: {limit}")
 
     def _goal(self, task: Task) -> Goal:
         positive: list[int] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,5 +74,6 @@ def write_plan(path: str | os.PathLike[str], plan: Plan, cost: float, *, unit_co
         temporary.write_text(format_plan(plan, cost, unit_cost=unit_cost), encoding="utf-8")
         temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise InputError(f"{target}: cannot be written: {error.strerror or error}") from error

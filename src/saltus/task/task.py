@@ -185,14 +185,18 @@ class Task:
         return f"({' '.join((self.schemas[action.schema].name, *(self.objects[i] for i in action.arguments)))})"
 
     def action(self, text: str) -> Action:
-        """Action of a readable name; unknown names are an `InputError`."""
+        """Action of a readable name; unknown names and a wrong number of arguments are an `InputError`."""
         name, *arguments = text.strip().strip("()").lower().split() or [""]
         if name not in self.schema_number:
             raise InputError(f"unknown action {name!r}{suggestion(name, self.schema_number)}")
         for argument in arguments:
             if argument not in self.object_number:
                 raise InputError(f"unknown object {argument!r}{suggestion(argument, self.object_number)}")
-        return Action(self.schema_number[name], tuple(self.object_number[argument] for argument in arguments))
+        schema = self.schema_number[name]
+        arity = len(self.schemas[schema].parameters)
+        if len(arguments) != arity:
+            raise InputError(f"action {name!r} takes {arity} arguments, found {len(arguments)}")
+        return Action(schema, tuple(self.object_number[argument] for argument in arguments))
 
     @property
     def has_costs(self) -> bool:

@@ -54,7 +54,8 @@ class _Judge:
         def invalid(reason: str, step: int | None) -> Validation:
             return Validation(False, len(plan), cost, unit, reason, step)
 
-        for step, (name, *arguments) in enumerate(plan.steps, start=1):
+        for step, action in enumerate(plan.steps, start=1):
+            name, *arguments = action or ("",)
             text = f"({' '.join((name, *arguments))})"
             schema = self.schemas.get(name)
             if schema is None:

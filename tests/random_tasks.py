@@ -108,10 +108,11 @@ class _Writer:
             inner = [*terms, ("?y", self.kind())]
             parts.append(f"(forall (?y - {inner[-1][1]}) (when {self.condition(inner, 2)} {self.effect(inner, 2)}))")
         typed = " ".join(f"{name} - {kind}" for name, kind in parameters)
-        return (
-            f"(:action a{number} :parameters ({typed}) :precondition {self.condition(terms, 2)}\n"
-            f"  :effect (and {' '.join(parts)}))"
-        )
+        condition = self.condition(terms, 2)
+        for entry in parameters:  # most parameters stand under a positive literal
+            if f"{entry[0]}" not in condition and self.rng.random() < 0.7:
+                condition = f"{condition[:-1]} {self.literal([entry]) or ''})"
+        return f"(:action a{number} :parameters ({typed}) :precondition {condition}\n  :effect (and {' '.join(parts)}))"
 
     def texts(self, max_objects: int) -> tuple[str, str]:
         rng = self.rng

@@ -7,7 +7,8 @@ print(saltus.validate(task, saltus.read_plan("sas_plan")))
 
 from importlib.metadata import version
 
-from saltus.errors import InputError, PddlError, PlanError, Position, SaltusError, UnsupportedError
+from saltus.errors import ConfigurationError, InputError, PddlError, PlanError, Position, SaltusError, UnsupportedError
+from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
 from saltus.task import (
     Action,
     Goal,
@@ -25,8 +26,11 @@ __version__ = version("saltus")
 
 __all__ = [
     "Action",
+    "ConfigurationError",
     "Goal",
     "InputError",
+    "LookaheadSpec",
+    "LookaheadTree",
     "PddlError",
     "Plan",
     "PlanError",
@@ -38,6 +42,7 @@ __all__ = [
     "Validation",
     "__version__",
     "load",
+    "lookahead",
     "read_plan",
     "validate",
     "write_plan",

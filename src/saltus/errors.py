@@ -34,6 +34,10 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class ConfigurationError(SaltusError):
+    """A value that makes no sense; the message names the option or field."""
+
+
 class InputError(SaltusError):
     """Input that cannot be read or means nothing: `position` says where, `found` and `expected` say what."""
 

@@ -51,7 +51,11 @@ def test_every_command_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_examples_run(name: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples_run(
+    name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")  # what an example writes does not go into the checkout
+    monkeypatch.chdir(tmp_path)
     program, *arguments = shlex.split(line)
     assert (program, arguments[0]) == ("saltus", name)
     assert run(arguments) == ExitCode.SUCCESS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from saltus.errors import SaltusError, UnsupportedError
+from saltus.errors import ConfigurationError, SaltusError, UnsupportedError
 
 
 class ExitCode(IntEnum):
@@ -29,4 +29,6 @@ class ExitCode(IntEnum):
 
 def exit_code_of(error: SaltusError) -> ExitCode:
     """Exit code for an error of the library."""
+    if isinstance(error, ConfigurationError):
+        return ExitCode.USAGE_ERROR
     return ExitCode.UNSUPPORTED if isinstance(error, UnsupportedError) else ExitCode.INPUT_ERROR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from saltus.errors import InputError
+from saltus.errors import ConfigurationError
 
 KINDS = {"flat": 0, "iw": 1, "aiw": 2, "baiw": 3}
 """Kinds of lookahead and their numbers in the kernel."""
@@ -47,12 +47,12 @@ class LookaheadSpec:
         for name, known in (("kind", KINDS), ("goal_identity", GOAL_IDENTITIES), ("root_successors", ROOT_SUCCESSORS)):
             value = getattr(self, name)
             if value not in known:
-                raise InputError(f"lookahead: {name} is {value!r}, expected one of {', '.join(known)}")
+                raise ConfigurationError(f"lookahead: {name} is {value!r}, expected one of {', '.join(known)}")
         if self.width not in (1, 2):
-            raise InputError(f"lookahead: width is {self.width}, expected 1 or 2")
+            raise ConfigurationError(f"lookahead: width is {self.width}, expected 1 or 2")
         if self.width == 2 and self.root_successors == "classes":
-            raise InputError("lookahead: root_successors=classes needs width=1, whose marks are features, not pairs")
+            raise ConfigurationError("lookahead: root_successors=classes needs width=1")
         for name in ("capacity", "max_nodes", "max_atoms", "max_root_actions"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise InputError(f"lookahead: {name} is {value}, expected at least 1")
+                raise ConfigurationError(f"lookahead: {name} is {value}, expected at least 1")

@@ -1,0 +1,97 @@
+"""Commands that make problems: `domains` and `generate`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from saltus.cli import output
+from saltus.cli.inspect import Json
+from saltus.domains import DOMAINS, SPLIT_NAMES
+from saltus.domains.suite import write_suite
+from saltus.errors import ConfigurationError
+
+
+def domains(json: Json = False) -> None:
+    """List the domains that come with Saltus, their sizes and the smallest and largest problem of every split.
+
+    Example:
+
+        saltus domains
+    """
+    if json:
+        output.print_json(
+            [
+                {
+                    "name": entry.name,
+                    "summary": entry.summary,
+                    "domain_file": str(entry.path),
+                    "splits": {split: [asdict(sizes) for sizes in entry.ends(split)] for split in entry.splits},
+                }
+                for entry in DOMAINS.values()
+            ]
+        )
+        return
+    console = output.console()
+    rows = [(entry.name, entry.summary, ", ".join(entry.sizes.__dataclass_fields__)) for entry in DOMAINS.values()]
+    console.print(output.table("Domains", ["domain", "problems", "sizes (--set)"], rows, left=3))
+    splits = [
+        (entry.name, split, *(", ".join(f"{k}={v}" for k, v in asdict(sizes).items()) for sizes in entry.ends(split)))
+        for entry in DOMAINS.values()
+        for split in entry.splits
+    ]
+    console.print(output.table("Splits", ["domain", "split", "smallest problem", "largest problem"], splits, left=4))
+
+
+def generate(
+    name: Annotated[str, typer.Argument(help="A domain; 'saltus domains' lists them.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to: domain.pddl and one folder a split.")],
+    split: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(SPLIT_NAMES)}; may be repeated.")] = None,
+    count: Annotated[int, typer.Option(help="Problems a split, from the smallest to the largest.")] = 100,
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
+    sizes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="SIZE=VALUE", help="Fix a size; may be repeated.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace problems that are there already.")] = False,
+) -> None:
+    """Generate solvable problems of a domain into a folder of splits.
+
+    Examples:
+
+        saltus generate blocksworld --split training --split validation --count 20 --seed 7 --out problems/blocksworld
+
+        saltus generate blocksworld --split hard --count 1 --set blocks=100 --out problems/large
+    """
+    overrides = parse_sizes(sizes or [])
+    wanted = list(dict.fromkeys(split or ["training"]))
+    terminal = output.error_console()
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+        for entry in wanted:
+            bar = progress.add_task(f"{name} {entry}", total=count)
+            written = write_suite(
+                out,
+                name,
+                entry,
+                count,
+                seed,
+                overrides,
+                force,
+                lambda done, _, bar=bar: progress.update(bar, completed=done),  # type: ignore[misc]
+            )
+            print(f"{len(written)} problems in {written[0].parent}")
+
+
+def parse_sizes(texts: list[str]) -> dict[str, int]:
+    """Values of repeated `--set size=value`."""
+    result: dict[str, int] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign or not key or not value.strip().removeprefix("-").isdigit():
+            raise ConfigurationError(f"--set {text}: expected SIZE=VALUE with a whole number")
+        result[key.strip()] = int(value)
+    return result

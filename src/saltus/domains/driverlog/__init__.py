@@ -1,0 +1,1 @@
+"""Domain file and problem generator of driverlog."""

@@ -1,0 +1,116 @@
+"""Text of a PDDL problem, and the few structures several generators share.
+
+Takes names and atoms already written as text, gives the problem file. Nothing here is random
+except `connected_pairs`, `spanning_pairs` and `other_than`, which use the generator passed in.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+Cell = tuple[int, int]
+
+
+def problem_text(
+    name: str,
+    domain: str,
+    objects: Sequence[tuple[Sequence[str], str]],
+    init: Iterable[str],
+    goal: Iterable[str],
+) -> str:
+    """PDDL text of a problem; object groups without names are left out.
+
+    The type "" leaves a group untyped, for the domains without `:typing`.
+    """
+    lines = [f"(define (problem {name})", f"  (:domain {domain})", "  (:objects"]
+    for names, type_name in objects:
+        if names:
+            lines.append("    " + " ".join(names) + (f" - {type_name}" if type_name else ""))
+    lines[-1] += ")"
+    lines.append("  (:init")
+    lines.extend(f"    {atom}" for atom in init)
+    lines[-1] += ")"
+    lines.append("  (:goal (and")
+    lines.extend(f"    {atom}" for atom in goal)
+    lines[-1] += ")))"
+    return "\n".join(lines) + "\n"
+
+
+def numbered(prefix: str, count: int, first: int = 1) -> list[str]:
+    """Names prefix1, prefix2, ... of `count` objects."""
+    return [f"{prefix}{number}" for number in range(first, first + count)]
+
+
+def grid_cells(rows: int, columns: int) -> list[Cell]:
+    """Cells (row, column) of a grid, row by row."""
+    return [(row, column) for row in range(rows) for column in range(columns)]
+
+
+def neighbours(cell: Cell) -> tuple[Cell, Cell, Cell, Cell]:
+    """The four cells around `cell`, inside the grid or not."""
+    row, column = cell
+    return (row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)
+
+
+def grid_pairs(rows: int, columns: int) -> list[tuple[Cell, Cell]]:
+    """Ordered pairs of neighbouring cells of a full grid."""
+    return [
+        (cell, other)
+        for cell in grid_cells(rows, columns)
+        for other in neighbours(cell)
+        if 0 <= other[0] < rows and 0 <= other[1] < columns
+    ]
+
+
+def reachable(start: Cell, free: set[Cell]) -> set[Cell]:
+    """Cells of `free` connected with `start`, itself included."""
+    seen = {start}
+    stack = [start]
+    while stack:
+        for cell in neighbours(stack.pop()):
+            if cell in free and cell not in seen:
+                seen.add(cell)
+                stack.append(cell)
+    return seen
+
+
+def other_than(choices: Sequence[str], excluded: str, rng: random.Random) -> str:
+    """A random element of `choices` different from `excluded`, which must be among them."""
+    position = rng.randrange(len(choices) - 1)
+    return choices[position] if choices[position] != excluded else choices[-1]
+
+
+def connected_pairs(nodes: int, edges: int, rng: random.Random) -> list[tuple[int, int]]:
+    """Edges (i < j) of a random connected graph over 0..nodes-1: a random tree and extra edges.
+
+    `edges` lies between nodes - 1 and nodes * (nodes - 1) / 2.
+    """
+    order = list(range(nodes))
+    rng.shuffle(order)
+    chosen: set[tuple[int, int]] = set()
+    for position in range(1, nodes):
+        one, other = order[position], order[rng.randrange(position)]
+        chosen.add((min(one, other), max(one, other)))
+    rest = [(one, other) for one in range(nodes) for other in range(one + 1, nodes) if (one, other) not in chosen]
+    chosen.update(rng.sample(rest, edges - len(chosen)))
+    return sorted(chosen)
+
+
+def spanning_pairs(nodes: int, pairs: Sequence[tuple[int, int]], rng: random.Random) -> set[tuple[int, int]]:
+    """Edges (i < j) of a random spanning tree of the connected graph given by `pairs`."""
+    around: list[list[int]] = [[] for _ in range(nodes)]
+    for one, other in pairs:
+        around[one].append(other)
+        around[other].append(one)
+    seen = {rng.randrange(nodes)}
+    stack = list(seen)
+    tree: set[tuple[int, int]] = set()
+    while stack:
+        node = stack.pop(rng.randrange(len(stack)))
+        for other in around[node]:
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+                tree.add((min(node, other), max(node, other)))
+    return tree

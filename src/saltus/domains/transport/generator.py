@@ -1,0 +1,75 @@
+"""Transport problems: packages, vehicles with capacities, a road map of any density.
+
+The road map is a random connected graph, by default with any number of roads from a tree to the
+complete graph, as in the IPC 2023 files. Every package has a goal different from its start.
+
+Solvable by construction: the map is connected and every vehicle has room for at least one
+package. Objects are exact; atoms vary with the number of roads unless `roads` fixes it.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from itertools import pairwise
+
+from saltus.domains.sizes import Ramp, Split, refuse_above, refuse_below
+from saltus.domains.text import connected_pairs, numbered, other_than, problem_text
+
+
+@dataclass(frozen=True)
+class Sizes:
+    vehicles: int
+    """Vehicles at random locations."""
+    packages: int
+    """Packages to deliver."""
+    locations: int
+    """Locations, at least 2."""
+    capacity: int
+    """Largest capacity; that of every vehicle is drawn from 1 up to it."""
+    roads: int = 0
+    """Roads, each in both directions; 0 draws a number from tree to complete graph."""
+
+    def __post_init__(self) -> None:
+        refuse_below(self, vehicles=1, packages=1, locations=2, capacity=1, roads=0)
+        if self.roads:
+            refuse_below(self, roads=self.locations - 1)
+        most = self.locations * (self.locations - 1) // 2
+        refuse_above("roads", self.roads, most, "every pair of locations once")
+
+
+def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
+    """PDDL text of one problem."""
+    vehicles = numbered("v", sizes.vehicles)
+    packages = numbered("p", sizes.packages)
+    locations = numbered("l", sizes.locations)
+    capacities = numbered("c", sizes.capacity + 1, first=0)
+    init = [f"(capacity {vehicle} {rng.choice(capacities[1:])})" for vehicle in vehicles]
+    init += [f"(capacity-predecessor {less} {more})" for less, more in pairwise(capacities)]
+    goal: list[str] = []
+    for package in packages:
+        start = rng.choice(locations)
+        init.append(f"(at {package} {start})")
+        goal.append(f"(at {package} {other_than(locations, start, rng)})")
+    init += [f"(at {vehicle} {rng.choice(locations)})" for vehicle in vehicles]
+    most = sizes.locations * (sizes.locations - 1) // 2
+    roads = sizes.roads or rng.randrange(sizes.locations - 1, most + 1)
+    for one, other in connected_pairs(sizes.locations, roads, rng):
+        init.append(f"(road {locations[one]} {locations[other]})")
+        init.append(f"(road {locations[other]} {locations[one]})")
+    objects = [
+        (vehicles, "vehicle"),
+        (packages, "package"),
+        (locations, "location"),
+        (capacities, "size"),
+    ]
+    return problem_text(name, "transport", objects, init, goal)
+
+
+SPLITS: dict[str, Split[Sizes]] = {
+    "training": Ramp(Sizes(1, 1, 2, 1), Sizes(6, 12, 13, 2)),
+    "validation": Ramp(Sizes(6, 12, 13, 2), Sizes(7, 17, 17, 3)),
+    "easy": Ramp(Sizes(3, 1, 5, 2), Sizes(6, 15, 15, 2)),
+    "medium": Ramp(Sizes(10, 5, 20, 4), Sizes(20, 44, 40, 4)),
+    "hard": Ramp(Sizes(30, 20, 50, 10), Sizes(50, 194, 99, 10)),
+}

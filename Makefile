@@ -8,10 +8,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 # Peers and planners for comparisons; not needed to use or test the package.
 BENCH_STAMP := $(VENV)/.bench
 
-.PHONY: demo test lint types check sanitize bench bench-install clean
+.PHONY: demo test lint types check sanitize bench bench-install solvable clean
 
 demo: $(VENV)/.built
 	$(BIN)/saltus info examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
+	$(BIN)/saltus lookahead examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 	$(BIN)/saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl examples/blocksworld/p100.plan
 
 test: lint types check sanitize
@@ -34,6 +35,12 @@ sanitize: $(VENV)/.built $(SANITIZED)/.built
 
 bench: bench-install
 	$(BIN)/python benchmarks/read.py
+	$(BIN)/python benchmarks/lookahead.py
+
+# LAMA solves twenty small generated problems of every domain.
+solvable: $(VENV)/.built
+	$(INSTALL) --no-build-isolation -e ".[baselines]"
+	SALTUS_FULL=1 $(BIN)/python -m pytest -n 2 tests/domains/test_solvable.py
 
 bench-install: $(BENCH_STAMP)
 
@@ -41,7 +48,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.built: $(VENV)/bin/python pyproject.toml constraints.txt $(KERNEL)
-	$(INSTALL) "scikit-build-core" "nanobind" "ninja"
+	$(INSTALL) scikit-build-core nanobind ninja cmake
 	$(INSTALL) --no-build-isolation -e ".[dev]"
 	touch $@
 
@@ -50,9 +57,9 @@ $(BENCH_STAMP): $(VENV)/.built
 	touch $@
 
 $(SANITIZED)/.built: $(VENV)/.built $(KERNEL)
-	cmake -S . -B $(SANITIZED) -G Ninja -DSALTUS_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
+	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DSALTUS_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > /dev/null
-	cmake --build $(SANITIZED) --target _kernel
+	$(BIN)/cmake --build $(SANITIZED) --target _kernel
 	touch $@
 
 clean:

@@ -2,6 +2,7 @@
 // lock released; arrays come back without a copy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "lookahead.hpp"
 #include "match.hpp"
 #include "reader.hpp"
+#include "segments.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -137,6 +139,23 @@ Output<std::int32_t> find_bindings(const saltus::Task& task, Input<saltus::Code>
     return give(std::move(found));
 }
 
+template <typename Real>
+void reduce_segments(nb::ndarray<const Real, nb::ndim<2>, nb::c_contig, nb::device::cpu> values, Input<std::int32_t> offset,
+                     std::optional<Input<std::int32_t>> source,
+                     nb::ndarray<Real, nb::ndim<2>, nb::c_contig, nb::device::cpu> result, bool maximum, std::int32_t threads) {
+    const auto offsets = view(offset);
+    const std::size_t rows = source ? source->shape(0) : values.shape(0);
+    if (offsets.empty() || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != rows ||
+        !std::is_sorted(offsets.begin(), offsets.end()) || result.shape(0) + 1 != offsets.size() || result.shape(1) != values.shape(1))
+        throw nb::value_error("reduce_segments: offsets do not fit");
+    if (source)
+        for (std::int32_t row : view(*source))
+            if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0)) throw nb::value_error("reduce_segments: source out of range");
+    nb::gil_scoped_release release;
+    saltus::reduce_segments<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), offsets,
+                                  source ? source->data() : nullptr, result.data(), maximum, threads);
+}
+
 }  // namespace
 
 NB_MODULE(_kernel, module) {
@@ -206,4 +225,6 @@ NB_MODULE(_kernel, module) {
         saltus::Symmetry symmetry = saltus::find_symmetry(task, query.state, query.goal_positive, query.goal_negative);
         return nb::make_tuple(give(std::move(symmetry.colour)), give(std::move(symmetry.rank)));
     }, "task"_a, "state"_a, "positive"_a, "negative"_a);
+    module.def("reduce_segments", &reduce_segments<float>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
+    module.def("reduce_segments", &reduce_segments<double>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
 }

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -99,3 +101,11 @@ def find_bindings(
 def find_colours(
     task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+def reduce_segments(
+    values: NDArray[np.floating[Any]],
+    offset: NDArray[np.int32],
+    source: NDArray[np.int32] | None,
+    result: NDArray[np.floating[Any]],
+    maximum: bool,
+    threads: int,
+) -> None: ...

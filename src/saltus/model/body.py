@@ -1,0 +1,264 @@
+"""Stage `model`: the fast rounds of message passing, forward and backward.
+
+One autograd function covers all rounds: weights are shared, so their gradients are summed in place, and what a round
+saves is chosen by hand: the embeddings, the hidden layer before its activation, and the share of every message in its
+node's aggregate. Messages are computed relation by relation on contiguous rows and reduced by segments; nothing is
+scattered. `cuda.py` replaces the messages of a round by fused kernels; `plain.py` is the twin.
+
+Cost on the CPU: about the matrix products; memory: three rows of the embedding's size a slot and round when training,
+one when not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from saltus.model.layout import Group, Layout
+from saltus.model.segments import reduce_segments
+
+if TYPE_CHECKING:
+    from saltus.model.rgnn import RelationalNetwork
+
+CHUNK_ROWS = 1 << 15
+"""Atoms whose messages are computed at a time when nothing is saved: bounds the memory of large problems."""
+
+
+@dataclass
+class Saved:
+    """What the backward pass of one round needs."""
+
+    x: Tensor
+    joined: Tensor
+    hidden: list[Tensor]
+    """Per group [rows, arity * embedding]: before the activation."""
+    share: list[Tensor]
+    """Per group [rows, arity * embedding]: derivative of the aggregate by the message."""
+
+
+class Engine:
+    """Rounds of one network on one batch."""
+
+    def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> None:
+        self.layout = layout
+        self.spec = network.spec
+        self.size = network.spec.embedding
+        self.message_weights = [weights[4 * i : 4 * i + 4] for i in range(len(layout.groups))]
+        self.update1, self.bias1, self.update2, self.bias2 = weights[4 * len(layout.groups) :][:4]
+        self.norm = weights[4 * len(layout.groups) + 4 :] if network.spec.norm else ()
+
+    # -- forward -----------------------------------------------------------------------------------------------------
+
+    def forward(self, x: Tensor, keep: bool) -> tuple[Tensor, Saved | None]:
+        """Embeddings after one more round, and what its backward pass needs."""
+        joined, hidden, share = self.joined_messages(x, keep)
+        update = functional.mish(torch.addmm(self.bias1, torch.cat([x, joined], dim=1), self.update1.t()))
+        change = torch.addmm(self.bias2, update, self.update2.t())
+        if self.norm:
+            change = functional.layer_norm(change, (self.size,), self.norm[0], self.norm[1])
+        return x + change, Saved(x, joined, hidden, share) if keep else None
+
+    def joined_messages(self, x: Tensor, keep: bool) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Aggregate of the messages to every node, and what the backward pass needs of them."""
+        layout = self.layout
+        messages = x.new_empty(layout.slot_count, self.size)
+        hidden: list[Tensor] = []
+        first = 0
+        for group, weights in zip(layout.groups, self.message_weights, strict=True):
+            slots = group.index.numel()
+            output = messages[first : first + slots].view(-1, group.arity * self.size)
+            hidden.append(self.group_messages(x, group, weights, output, keep))
+            first += slots
+        joined, share = self.aggregate(messages, keep)
+        return joined, hidden, self.by_group(share) if keep else []
+
+    def group_messages(
+        self, x: Tensor, group: Group, weights: tuple[Tensor, ...], output: Tensor, keep: bool
+    ) -> Tensor:
+        """Writes the messages of a group to `output`; the hidden layer before activation, empty if not to be kept."""
+        weight1, bias1, weight2, bias2 = weights
+        hidden = output.new_empty(output.shape if keep else (0,))
+        for number in range(len(group.relations)):
+            start, end = group.row_offset[number], group.row_offset[number + 1]
+            step = max(1, end - start) if keep else CHUNK_ROWS
+            for low in range(start, end, step):
+                rows = slice(low, min(low + step, end))
+                arguments = x.index_select(0, group.index[rows].reshape(-1)).view(-1, group.arity * self.size)
+                inner = torch.addmm(bias1[number], arguments, weight1[number])
+                if keep:
+                    hidden[rows] = inner
+                arguments += bias2[number]  # becomes the residual
+                torch.addmm(arguments, functional.mish(inner, inplace=not keep), weight2[number], out=output[rows])
+        return hidden
+
+    def aggregate(self, messages: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
+        """Aggregate [nodes, embedding] of messages in group order, and its derivative by every message."""
+        layout, kind = self.layout, self.spec.aggregation
+        target = layout.message_node
+
+        def reduce(values: Tensor, how: str) -> Tensor:
+            return reduce_segments(values, layout.slot_offset, layout.slot_source, layout.slot_node, how)
+
+        if kind in ("sum", "mean"):
+            total = reduce(messages, "sum")
+            if kind == "sum":
+                return total, torch.ones_like(messages) if keep else messages
+            factor = layout.degree.clamp(min=1).to(messages.dtype).reciprocal()[:, None]
+            share = factor.index_select(0, target).expand_as(messages).contiguous() if keep else messages
+            return total * factor, share
+        highest = reduce(messages, "max")
+        silent = layout.degree == 0
+        highest.masked_fill_(silent[:, None], 0.0)
+        if kind == "max":
+            if not keep:
+                return highest, messages
+            reached = (messages == highest.index_select(0, target)).to(messages.dtype)
+            ties = reduce(reached, "sum").clamp_(min=1)
+            return highest, reached.div_(ties.index_select(0, target))
+        k = self.spec.sharpness
+        parts = messages.sub_(highest.index_select(0, target)).mul_(k).exp_()
+        total = reduce(parts, "sum").masked_fill_(silent[:, None], 1.0)
+        joined = highest.add_(total.log(), alpha=1 / k)
+        return joined, parts.div_(total.index_select(0, target)) if keep else parts
+
+    def by_group(self, values: Tensor) -> list[Tensor]:
+        """Rows in group order, cut into one [rows, arity * embedding] tensor a group."""
+        sizes = [group.index.numel() for group in self.layout.groups]
+        pieces = torch.split(values, sizes)
+        return [
+            piece.reshape(-1, group.arity * self.size) for piece, group in zip(pieces, self.layout.groups, strict=True)
+        ]
+
+    # -- backward ----------------------------------------------------------------------------------------------------
+
+    def start_gradients(self) -> None:
+        """Zero gradients of all weights, to be summed over the rounds."""
+        self.message_gradients = [[torch.zeros_like(w) for w in weights] for weights in self.message_weights]
+        update = (self.update1, self.bias1, self.update2, self.bias2, *self.norm)
+        self.update_gradients = [torch.zeros_like(weight) for weight in update]
+
+    def backward(self, saved: Saved, gradient: Tensor) -> Tensor:
+        """Gradient by the embeddings before the round; the weights' gradients are added up."""
+        d_x, d_joined = self.update_backward(saved, gradient)
+        return d_x.add_(self.messages_backward(saved, d_joined))
+
+    def update_backward(self, saved: Saved, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        """Gradients by the embeddings (of the update alone) and by the aggregates."""
+        both = torch.cat([saved.x, saved.joined], dim=1)
+        inner = torch.addmm(self.bias1, both, self.update1.t())
+        outer = functional.mish(inner)
+        change = gradient
+        grads = self.update_gradients
+        if self.norm:
+            result = torch.addmm(self.bias2, outer, self.update2.t())
+            _, mean, deviation = torch.native_layer_norm(result, (self.size,), self.norm[0], self.norm[1], 1e-5)
+            change, d_scale, d_shift = torch.ops.aten.native_layer_norm_backward(
+                gradient, result, (self.size,), mean, deviation, *self.norm, [True, True, True]
+            )
+            grads[4].add_(d_scale)
+            grads[5].add_(d_shift)
+        grads[2].addmm_(change.t(), outer)
+        grads[3].add_(change.sum(0))
+        d_inner = torch.ops.aten.mish_backward(change @ self.update2, inner)
+        grads[0].addmm_(d_inner.t(), both)
+        grads[1].add_(d_inner.sum(0))
+        d_both = d_inner @ self.update1
+        return gradient + d_both[:, : self.size], d_both[:, self.size :].contiguous()
+
+    def messages_backward(self, saved: Saved, d_joined: Tensor) -> Tensor:
+        """Gradient by the embeddings, through the messages."""
+        layout = self.layout
+        d_slots = d_joined.new_empty(layout.slot_count, self.size)
+        first = 0
+        for number, group in enumerate(layout.groups):
+            slots = group.index.numel()
+            output = d_slots[first : first + slots].view(-1, group.arity * self.size)
+            first += slots
+            self.group_backward(number, saved, d_joined, output)
+        return reduce_segments(d_slots, layout.slot_offset, layout.slot_source, layout.slot_node, "sum")
+
+    def group_backward(self, number: int, saved: Saved, d_joined: Tensor, output: Tensor) -> None:
+        """Writes the gradient by the arguments of a group's atoms to `output`."""
+        group = self.layout.groups[number]
+        weight1, _, weight2, _ = self.message_weights[number]
+        grad1, grad_bias1, grad2, grad_bias2 = self.message_gradients[number]
+        width = group.arity * self.size
+        for relation in range(len(group.relations)):
+            rows = slice(group.row_offset[relation], group.row_offset[relation + 1])
+            if rows.start == rows.stop:
+                continue
+            places = group.index[rows].reshape(-1)
+            arguments = saved.x.index_select(0, places).view(-1, width)
+            change = d_joined.index_select(0, places).view(-1, width).mul_(saved.share[number][rows])
+            inner = saved.hidden[number][rows]
+            grad2[relation].addmm_(functional.mish(inner).t(), change)
+            grad_bias2[relation].add_(change.sum(0))
+            d_inner = torch.ops.aten.mish_backward(change @ weight2[relation].t(), inner)
+            grad1[relation].addmm_(arguments.t(), d_inner)
+            grad_bias1[relation].add_(d_inner.sum(0))
+            torch.addmm(change, d_inner, weight1[relation].t(), out=output[rows])
+
+    def gradients(self) -> list[Tensor]:
+        """Gradients of all weights, in their order."""
+        return [gradient for group in self.message_gradients for gradient in group] + self.update_gradients
+
+
+class _Body(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, network: RelationalNetwork, layout: Layout, layers: int, *weights: Tensor) -> Tensor:
+        engine = make_engine(network, layout, weights)
+        x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
+        ctx.rounds = []
+        for _ in range(layers):
+            x, saved = engine.forward(x, keep=True)
+            ctx.rounds.append(saved)
+        ctx.engine = engine
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        engine: Engine = ctx.engine
+        engine.start_gradients()
+        gradient = gradients[0].contiguous()
+        while ctx.rounds:
+            gradient = engine.backward(ctx.rounds.pop(), gradient)
+        return (None, None, None, *engine.gradients())
+
+
+def make_engine(network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> Engine:
+    """The engine for the batch's device: fused kernels on a GPU, where they can be compiled."""
+    if layout.slot_offset.device.type == "cuda":
+        from saltus.model.cuda import CudaEngine, is_available
+
+        if is_available():
+            return CudaEngine(network, layout, weights)
+    return Engine(network, layout, weights)
+
+
+def body_weights(network: RelationalNetwork) -> tuple[Tensor, ...]:
+    """Weights of the body in the order the engine takes them."""
+    weights: list[Tensor] = []
+    for part in network.message_weights():
+        weights += [part.weight1, part.bias1, part.weight2, part.bias2]
+    update = network.update
+    weights += [update.first.weight, update.first.bias, update.second.weight, update.second.bias]
+    if network.norm is not None:
+        weights += [network.norm.weight, network.norm.bias]
+    return tuple(weights)
+
+
+def run_body(network: RelationalNetwork, layout: Layout, layers: int) -> Tensor:
+    """Embeddings [nodes, embedding] after `layers` rounds; nothing is saved where no gradient is wanted."""
+    weights = body_weights(network)
+    if torch.is_grad_enabled() and any(weight.requires_grad for weight in weights):
+        result: Tensor = _Body.apply(network, layout, layers, *weights)  # type: ignore[no-untyped-call]
+        return result
+    engine = make_engine(network, layout, tuple(weight.detach() for weight in weights))
+    x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
+    for _ in range(layers):
+        x, _ = engine.forward(x, keep=False)
+    return x

@@ -1,0 +1,487 @@
+"""Stage `model`: the rounds of message passing on a GPU, with fused Triton kernels.
+
+Per round and arity one kernel gathers the arguments of a tile of atoms, applies their relation's network and writes the
+messages where the target's segment wants them; one kernel reduces the segments. Backward likewise: one kernel per arity
+for the gradients by the arguments, one for those by the weights, which are summed in a table with a row for every piece
+of work, so that nothing is added by atomics and the same input gives the same bits. Tiles hold atoms of one relation.
+
+Products are float32 by three TF32 products each (`tf32x3`), as exact as float32; `PRECISION` chooses otherwise.
+Relations of more than four arguments (actions of the encoding `aa`) take the base class's matrix products.
+"""
+
+# ruff: noqa: N803, N806 (kernels name their sizes as the formulas do)
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator, import-not-found, import-untyped"
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from saltus.model.body import Engine, Saved
+from saltus.model.layout import TILE, Layout
+
+if TYPE_CHECKING:
+    from saltus.model.rgnn import RelationalNetwork
+
+PRECISION = os.environ.get("SALTUS_DOT", "tf32x3")
+"""Triton's name for the precision of products: tf32x3, ieee, or tf32 (three digits)."""
+
+MAX_ARITY = 4
+
+NODES = 32
+"""Nodes that the update kernels treat at a time."""
+
+SEGMENT_ROWS = 32
+"""Messages that the segment kernels read at a time."""
+
+MODES = {"smooth-max": 0, "max": 1, "sum": 2, "mean": 3}
+
+
+def is_available() -> bool:
+    """Whether Triton is there."""
+    return importlib.util.find_spec("triton") is not None
+
+
+if is_available():
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def _mish(x):
+        e = tl.exp(tl.minimum(x, 20.0))
+        n = e * (e + 2.0)
+        return tl.where(x > 20.0, x, x * (n / (n + 2.0)))
+
+    @triton.jit
+    def _mish_slope(x):
+        e = tl.exp(tl.minimum(x, 20.0))
+        n = e * (e + 2.0)
+        t = n / (n + 2.0)
+        return tl.where(x > 20.0, 1.0, t + x * (1.0 - t * t) * (e / (1.0 + e)))
+
+    @triton.jit
+    def _rows_of(x, index, rows, ok, d, j, A: tl.constexpr, D: tl.constexpr):
+        nodes = tl.load(index + rows * A + j, mask=ok, other=0)
+        return tl.load(x + nodes[:, None] * D + d[None, :], mask=ok[:, None], other=0.0)
+
+    @triton.jit
+    def _block(w, relation, p, q, d, A: tl.constexpr, D: tl.constexpr):
+        """Block (p, q) of a relation's matrix, [D, D]."""
+        K: tl.constexpr = A * D
+        return tl.load(w + relation * K * K + (p * D + d[:, None]) * K + q * D + d[None, :])
+
+    @triton.jit
+    def messages_kernel(
+        x, index, position, tiles, w1, b1, w2, b2, out,
+        A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
+    ):  # fmt: skip
+        """Messages of one tile of atoms."""
+        tile = tl.program_id(0)
+        relation = tl.load(tiles + tile * 3)
+        rows = tl.load(tiles + tile * 3 + 1) + tl.arange(0, BM)
+        ok = rows < tl.load(tiles + tile * 3 + 2)
+        d = tl.arange(0, D)
+        K: tl.constexpr = A * D
+        y0 = tl.zeros([BM, D], tl.float32)
+        y1 = tl.zeros([BM, D], tl.float32)
+        y2 = tl.zeros([BM, D], tl.float32)
+        y3 = tl.zeros([BM, D], tl.float32)
+        for i in tl.static_range(A):
+            inner = tl.zeros([BM, D], tl.float32)
+            for j in tl.static_range(A):
+                xj = _rows_of(x, index, rows, ok, d, j, A, D)
+                inner += tl.dot(xj, _block(w1, relation, j, i, d, A, D), input_precision=P)
+            inner += tl.load(b1 + relation * K + i * D + d)[None, :]
+            h = _mish(inner)
+            y0 += tl.dot(h, _block(w2, relation, i, 0, d, A, D), input_precision=P)
+            if A > 1:
+                y1 += tl.dot(h, _block(w2, relation, i, 1, d, A, D), input_precision=P)
+            if A > 2:
+                y2 += tl.dot(h, _block(w2, relation, i, 2, d, A, D), input_precision=P)
+            if A > 3:
+                y3 += tl.dot(h, _block(w2, relation, i, 3, d, A, D), input_precision=P)
+        for o in tl.static_range(A):
+            y = y0
+            if o == 1:
+                y = y1
+            if o == 2:
+                y = y2
+            if o == 3:
+                y = y3
+            y += _rows_of(x, index, rows, ok, d, o, A, D) + tl.load(b2 + relation * K + o * D + d)[None, :]
+            place = tl.load(position + rows * A + o, mask=ok, other=0)
+            tl.store(out + place[:, None] * D + d[None, :], y, mask=ok[:, None])
+
+    @triton.jit
+    def aggregate_kernel(messages, offset, out, ties, sharpness, MODE: tl.constexpr, D: tl.constexpr, BS: tl.constexpr):
+        """Aggregate of one node's messages; for the maximum also the number of messages that reach it."""
+        node = tl.program_id(0)
+        low = tl.load(offset + node)
+        high = tl.load(offset + node + 1)
+        d = tl.arange(0, D)
+        s = tl.zeros([D], tl.float32)
+        m = tl.full([D], float("-inf"), tl.float32)
+        for start in range(low, high, BS):
+            r = start + tl.arange(0, BS)
+            inside = (r < high)[:, None]
+            if MODE >= 2:
+                s += tl.sum(tl.load(messages + r[:, None] * D + d[None, :], mask=inside, other=0.0), axis=0)
+            else:
+                y = tl.load(messages + r[:, None] * D + d[None, :], mask=inside, other=float("-inf"))
+                top = tl.maximum(m, tl.max(y, axis=0))
+                if MODE == 0:
+                    s = s * tl.exp(sharpness * (m - top)) + tl.sum(tl.exp(sharpness * (y - top[None, :])), axis=0)
+                else:
+                    s = tl.where(m == top, s, 0.0) + tl.sum(tl.where(y == top[None, :], 1.0, 0.0), axis=0)
+                m = top
+        some = high > low
+        if MODE == 0:
+            result = tl.where(some, m + tl.log(tl.where(some, s, 1.0)) / sharpness, 0.0)
+        elif MODE == 1:
+            result = tl.where(some, m, 0.0)
+            tl.store(ties + node * D + d, s)
+        elif MODE == 2:
+            result = s
+        else:
+            result = s / tl.maximum(high - low, 1).to(tl.float32)
+        tl.store(out + node * D + d, result)
+
+    @triton.jit
+    def _change(
+        messages, joined, ties, offset, d_joined, index, position, rows, ok, d, o, sharpness,
+        MODE: tl.constexpr, A: tl.constexpr, D: tl.constexpr,
+    ):  # fmt: skip
+        """Gradient by the messages to argument o of a tile's atoms."""
+        node = tl.load(index + rows * A + o, mask=ok, other=0)
+        at = node[:, None] * D + d[None, :]
+        g = tl.load(d_joined + at, mask=ok[:, None], other=0.0)
+        if MODE <= 1:
+            place = tl.load(position + rows * A + o, mask=ok, other=0)
+            y = tl.load(messages + place[:, None] * D + d[None, :], mask=ok[:, None], other=0.0)
+            top = tl.load(joined + at, mask=ok[:, None], other=0.0)
+            if MODE == 0:
+                g = g * tl.exp(sharpness * (y - top))
+            else:
+                g = tl.where(y == top, g / tl.maximum(tl.load(ties + at, mask=ok[:, None], other=1.0), 1.0), 0.0)
+        if MODE == 3:
+            degree = tl.load(offset + node + 1, mask=ok, other=1) - tl.load(offset + node, mask=ok, other=0)
+            g = g / tl.maximum(degree, 1).to(tl.float32)[:, None]
+        return tl.where(ok[:, None], g, 0.0)
+
+    @triton.jit
+    def backward_kernel(
+        x, messages, joined, ties, offset, d_joined, index, position, tiles, w1, b1, w2,
+        d_slots, hidden, d_inner, change, sharpness,
+        MODE: tl.constexpr, A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
+    ):  # fmt: skip
+        """Gradients by the arguments of one tile of atoms; what the weights' gradients need is written out."""
+        tile = tl.program_id(0)
+        relation = tl.load(tiles + tile * 3)
+        rows = tl.load(tiles + tile * 3 + 1) + tl.arange(0, BM)
+        ok = rows < tl.load(tiles + tile * 3 + 2)
+        d = tl.arange(0, D)
+        K: tl.constexpr = A * D
+        x0 = tl.zeros([BM, D], tl.float32)
+        x1 = tl.zeros([BM, D], tl.float32)
+        x2 = tl.zeros([BM, D], tl.float32)
+        x3 = tl.zeros([BM, D], tl.float32)
+        for o in tl.static_range(A):
+            g = _change(
+                messages, joined, ties, offset, d_joined, index, position, rows, ok, d, o, sharpness, MODE, A, D
+            )
+            tl.store(change + rows[:, None] * K + o * D + d[None, :], g, mask=ok[:, None])
+            if o == 0:
+                x0 += g
+            if o == 1:
+                x1 += g
+            if o == 2:
+                x2 += g
+            if o == 3:
+                x3 += g
+        g0 = x0
+        g1 = x1
+        g2 = x2
+        g3 = x3
+        for i in tl.static_range(A):
+            inner = tl.zeros([BM, D], tl.float32)
+            for j in tl.static_range(A):
+                xj = _rows_of(x, index, rows, ok, d, j, A, D)
+                inner += tl.dot(xj, _block(w1, relation, j, i, d, A, D), input_precision=P)
+            inner += tl.load(b1 + relation * K + i * D + d)[None, :]
+            dh = tl.dot(g0, tl.trans(_block(w2, relation, i, 0, d, A, D)), input_precision=P)
+            if A > 1:
+                dh += tl.dot(g1, tl.trans(_block(w2, relation, i, 1, d, A, D)), input_precision=P)
+            if A > 2:
+                dh += tl.dot(g2, tl.trans(_block(w2, relation, i, 2, d, A, D)), input_precision=P)
+            if A > 3:
+                dh += tl.dot(g3, tl.trans(_block(w2, relation, i, 3, d, A, D)), input_precision=P)
+            di = dh * _mish_slope(inner)
+            tl.store(hidden + rows[:, None] * K + i * D + d[None, :], _mish(inner), mask=ok[:, None])
+            tl.store(d_inner + rows[:, None] * K + i * D + d[None, :], di, mask=ok[:, None])
+            x0 += tl.dot(di, tl.trans(_block(w1, relation, 0, i, d, A, D)), input_precision=P)
+            if A > 1:
+                x1 += tl.dot(di, tl.trans(_block(w1, relation, 1, i, d, A, D)), input_precision=P)
+            if A > 2:
+                x2 += tl.dot(di, tl.trans(_block(w1, relation, 2, i, d, A, D)), input_precision=P)
+            if A > 3:
+                x3 += tl.dot(di, tl.trans(_block(w1, relation, 3, i, d, A, D)), input_precision=P)
+        for o in tl.static_range(A):
+            y = x0
+            if o == 1:
+                y = x1
+            if o == 2:
+                y = x2
+            if o == 3:
+                y = x3
+            place = tl.load(position + rows * A + o, mask=ok, other=0)
+            tl.store(d_slots + place[:, None] * D + d[None, :], y, mask=ok[:, None])
+
+    @triton.jit
+    def weights_kernel(
+        x, index, pieces, hidden, d_inner, change, sums, bias_sums,
+        A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
+    ):  # fmt: skip
+        """Adds one piece's contribution to block (p, q) of both matrices' gradients, and to the biases'."""
+        piece = tl.program_id(0)
+        p = tl.program_id(1) // A
+        q = tl.program_id(1) % A
+        which = tl.program_id(2)
+        first = tl.load(pieces + piece * 3 + 1)
+        end = tl.load(pieces + piece * 3 + 2)
+        d = tl.arange(0, D)
+        K: tl.constexpr = A * D
+        total = tl.zeros([D, D], tl.float32)
+        bias = tl.zeros([D], tl.float32)
+        for start in range(first, end, BM):
+            rows = start + tl.arange(0, BM)
+            ok = rows < end
+            if which == 0:
+                left = _rows_of(x, index, rows, ok, d, p, A, D)
+                right = tl.load(d_inner + rows[:, None] * K + q * D + d[None, :], mask=ok[:, None], other=0.0)
+            else:
+                left = tl.load(hidden + rows[:, None] * K + p * D + d[None, :], mask=ok[:, None], other=0.0)
+                right = tl.load(change + rows[:, None] * K + q * D + d[None, :], mask=ok[:, None], other=0.0)
+            total += tl.dot(tl.trans(left), right, input_precision=P)
+            bias += tl.sum(right, axis=0)
+        at = sums + (piece * 2 + which) * K * K + (p * D + d[:, None]) * K + q * D + d[None, :]
+        tl.store(at, tl.load(at) + total)
+        if p == 0:
+            place = bias_sums + (piece * 2 + which) * K + q * D + d
+            tl.store(place, tl.load(place) + bias)
+
+    @triton.jit
+    def segment_sum_kernel(values, offset, base, out, D: tl.constexpr, BS: tl.constexpr):
+        """Base plus the sum of one node's rows."""
+        node = tl.program_id(0)
+        low = tl.load(offset + node)
+        high = tl.load(offset + node + 1)
+        d = tl.arange(0, D)
+        s = tl.load(base + node * D + d)
+        for start in range(low, high, BS):
+            r = start + tl.arange(0, BS)
+            s += tl.sum(tl.load(values + r[:, None] * D + d[None, :], mask=(r < high)[:, None], other=0.0), axis=0)
+        tl.store(out + node * D + d, s)
+
+    @triton.jit
+    def _update_block(w, row, column, d, IN: tl.constexpr, D: tl.constexpr):
+        """Transposed block of a linear layer's weight [out, IN]: inputs of `column` by outputs of `row`, [D, D]."""
+        return tl.load(w + (row * D + d[None, :]) * IN + column * D + d[:, None])
+
+    @triton.jit
+    def _update_inner(x, m, u1, c1, i, d, D: tl.constexpr, P: tl.constexpr):
+        """Block i of the update network's hidden layer before activation."""
+        inner = tl.dot(x, _update_block(u1, i, 0, d, 2 * D, D), input_precision=P)
+        inner += tl.dot(m, _update_block(u1, i, 1, d, 2 * D, D), input_precision=P)
+        return inner + tl.load(c1 + i * D + d)[None, :]
+
+    @triton.jit
+    def update_kernel(
+        x, joined, u1, c1, u2, c2, scale, shift, out, count,
+        NORM: tl.constexpr, D: tl.constexpr, BN: tl.constexpr, P: tl.constexpr,
+    ):  # fmt: skip
+        """Embeddings of a tile of nodes after the update."""
+        rows = tl.program_id(0) * BN + tl.arange(0, BN)
+        ok = (rows < count)[:, None]
+        d = tl.arange(0, D)
+        at = rows[:, None] * D + d[None, :]
+        xs = tl.load(x + at, mask=ok, other=0.0)
+        ms = tl.load(joined + at, mask=ok, other=0.0)
+        change = tl.zeros([BN, D], tl.float32) + tl.load(c2 + d)[None, :]
+        for i in tl.static_range(2):
+            h = _mish(_update_inner(xs, ms, u1, c1, i, d, D, P))
+            change += tl.dot(h, _update_block(u2, 0, i, d, 2 * D, D), input_precision=P)
+        if NORM:
+            centred = change - tl.sum(change, axis=1)[:, None] / D
+            spread = tl.rsqrt(tl.sum(centred * centred, axis=1) / D + 1e-5)[:, None]
+            change = centred * spread * tl.load(scale + d)[None, :] + tl.load(shift + d)[None, :]
+        tl.store(out + at, xs + change, mask=ok)
+
+    @triton.jit
+    def update_backward_kernel(
+        x, joined, u1, c1, u2, c2, scale, gradient, d_x, d_joined, sums, count,
+        NORM: tl.constexpr, D: tl.constexpr, BN: tl.constexpr, P: tl.constexpr,
+    ):  # fmt: skip
+        """Gradients by the inputs of a tile of nodes; the tile's row of `sums` takes the weights' gradients:
+        u1 [2D, 2D], u2 [D, 2D], c1 [2D], c2 [D], scale [D], shift [D]."""
+        tile = tl.program_id(0)
+        rows = tile * BN + tl.arange(0, BN)
+        ok = (rows < count)[:, None]
+        d = tl.arange(0, D)
+        at = rows[:, None] * D + d[None, :]
+        sums += tile * (6 * D * D + 5 * D)
+        biases = sums + 6 * D * D
+        xs = tl.load(x + at, mask=ok, other=0.0)
+        ms = tl.load(joined + at, mask=ok, other=0.0)
+        g = tl.load(gradient + at, mask=ok, other=0.0)
+        dx = g
+        dm = tl.zeros([BN, D], tl.float32)
+        if NORM:
+            change = tl.zeros([BN, D], tl.float32) + tl.load(c2 + d)[None, :]
+            for i in tl.static_range(2):
+                h = _mish(_update_inner(xs, ms, u1, c1, i, d, D, P))
+                change += tl.dot(h, _update_block(u2, 0, i, d, 2 * D, D), input_precision=P)
+            centred = change - tl.sum(change, axis=1)[:, None] / D
+            spread = tl.rsqrt(tl.sum(centred * centred, axis=1) / D + 1e-5)[:, None]
+            normal = centred * spread
+            place = biases + 3 * D + d
+            tl.store(place, tl.load(place) + tl.sum(g * normal, axis=0))
+            tl.store(place + D, tl.load(place + D) + tl.sum(g, axis=0))
+            scaled = g * tl.load(scale + d)[None, :]
+            g = spread * (
+                scaled - tl.sum(scaled, axis=1)[:, None] / D - normal * (tl.sum(scaled * normal, axis=1)[:, None] / D)
+            )
+            g = tl.where(ok, g, 0.0)
+        place = biases + 2 * D + d
+        tl.store(place, tl.load(place) + tl.sum(g, axis=0))
+        for i in tl.static_range(2):
+            inner = _update_inner(xs, ms, u1, c1, i, d, D, P)
+            h = _mish(inner)
+            block = sums + 4 * D * D + d[:, None] * (2 * D) + i * D + d[None, :]
+            tl.store(block, tl.load(block) + tl.dot(tl.trans(g), h, input_precision=P))
+            di = tl.dot(g, tl.trans(_update_block(u2, 0, i, d, 2 * D, D)), input_precision=P) * _mish_slope(inner)
+            di = tl.where(ok, di, 0.0)
+            place = biases + i * D + d
+            tl.store(place, tl.load(place) + tl.sum(di, axis=0))
+            block = sums + (i * D + d[:, None]) * (2 * D) + d[None, :]
+            tl.store(block, tl.load(block) + tl.dot(tl.trans(di), xs, input_precision=P))
+            tl.store(block + D, tl.load(block + D) + tl.dot(tl.trans(di), ms, input_precision=P))
+            dx += tl.dot(di, tl.trans(_update_block(u1, i, 0, d, 2 * D, D)), input_precision=P)
+            dm += tl.dot(di, tl.trans(_update_block(u1, i, 1, d, 2 * D, D)), input_precision=P)
+        tl.store(d_x + at, dx, mask=ok)
+        tl.store(d_joined + at, dm, mask=ok)
+
+
+class CudaEngine(Engine):
+    """Rounds on a GPU. Messages lie in slot order, so that a node's messages are adjacent."""
+
+    def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> None:
+        super().__init__(network, layout, weights)
+        fits = self.size in (16, 32, 64) and weights[0].dtype == torch.float32
+        self.fused = fits and all(group.arity <= MAX_ARITY for group in layout.groups)
+        self.mode = MODES[self.spec.aggregation]
+        self.scale, self.shift = self.norm or (self.bias2, self.bias2)
+        self.node_tiles = -(-layout.node_count // NODES)
+
+    def forward(self, x: Tensor, keep: bool) -> tuple[Tensor, Saved | None]:
+        """Embeddings after one more round, and what its backward pass needs."""
+        if not self.fused:
+            return super().forward(x, keep)
+        layout = self.layout
+        messages = x.new_empty(max(1, layout.slot_count), self.size)
+        for group, (w1, b1, w2, b2) in zip(layout.groups, self.message_weights, strict=True):
+            if len(group.tiles):
+                messages_kernel[(len(group.tiles),)](
+                    x, group.index, group.position, group.tiles, w1, b1, w2, b2, messages,
+                    A=group.arity, D=self.size, BM=TILE, P=PRECISION, num_warps=4,
+                )  # fmt: skip
+        joined, result = torch.empty_like(x), torch.empty_like(x)
+        ties = torch.empty_like(x) if self.mode == 1 else joined
+        aggregate_kernel[(layout.node_count,)](
+            messages, layout.slot_offset, joined, ties, self.spec.sharpness,
+            MODE=self.mode, D=self.size, BS=SEGMENT_ROWS, num_warps=2,
+        )  # fmt: skip
+        update_kernel[(self.node_tiles,)](
+            x, joined, self.update1, self.bias1, self.update2, self.bias2, self.scale, self.shift, result,
+            layout.node_count, NORM=bool(self.norm), D=self.size, BN=NODES, P=PRECISION, num_warps=4,
+        )  # fmt: skip
+        return result, Saved(x, joined, [messages], [ties]) if keep else None
+
+    def start_gradients(self) -> None:
+        """Zero sums of the weights' gradients, one row for every piece of work."""
+        if not self.fused:
+            super().start_gradients()
+            return
+        layout, new = self.layout, self.update1
+        self.sums: list[tuple[Tensor, Tensor]] = []
+        for group in layout.groups:
+            width = group.arity * self.size
+            self.sums.append(
+                (new.new_zeros(len(group.pieces), 2, width, width), new.new_zeros(len(group.pieces), 2, width))
+            )
+        self.update_sums = new.new_zeros(self.node_tiles, 6 * self.size**2 + 5 * self.size)
+        rows = max([1, *(group.index.numel() for group in layout.groups)]) * self.size
+        self.scratch = [new.new_empty(rows) for _ in range(3)]
+        self.d_slots = new.new_empty(max(1, layout.slot_count), self.size)
+
+    def backward(self, saved: Saved, gradient: Tensor) -> Tensor:
+        """Gradient by the embeddings before the round; the weights' gradients are added up."""
+        if not self.fused:
+            return super().backward(saved, gradient)
+        layout = self.layout
+        d_x, d_joined, result = (torch.empty_like(gradient) for _ in range(3))
+        update_backward_kernel[(self.node_tiles,)](
+            saved.x, saved.joined, self.update1, self.bias1, self.update2, self.bias2, self.scale, gradient,
+            d_x, d_joined, self.update_sums, layout.node_count,
+            NORM=bool(self.norm), D=self.size, BN=NODES, P=PRECISION, num_warps=4,
+        )  # fmt: skip
+        hidden, d_inner, change = self.scratch
+        for number, group in enumerate(layout.groups):
+            if not len(group.tiles):
+                continue
+            w1, b1, w2, _ = self.message_weights[number]
+            backward_kernel[(len(group.tiles),)](
+                saved.x, saved.hidden[0], saved.joined, saved.share[0], layout.slot_offset, d_joined,
+                group.index, group.position, group.tiles, w1, b1, w2,
+                self.d_slots, hidden, d_inner, change, self.spec.sharpness,
+                MODE=self.mode, A=group.arity, D=self.size, BM=TILE, P=PRECISION, num_warps=4,
+            )  # fmt: skip
+            weights_kernel[(len(group.pieces), group.arity * group.arity, 2)](
+                saved.x, group.index, group.pieces, hidden, d_inner, change, *self.sums[number],
+                A=group.arity, D=self.size, BM=TILE, P=PRECISION, num_warps=4,
+            )  # fmt: skip
+        segment_sum_kernel[(layout.node_count,)](
+            self.d_slots, layout.slot_offset, d_x, result, D=self.size, BS=SEGMENT_ROWS, num_warps=2
+        )
+        return result
+
+    def gradients(self) -> list[Tensor]:
+        """Gradients of all weights: the rows of every relation summed up, in a fixed order."""
+        if not self.fused:
+            return super().gradients()
+        result: list[Tensor] = []
+        for group, weights, parts in zip(self.layout.groups, self.message_weights, self.sums, strict=True):
+            matrices, biases = (self._sum_pieces(group.piece_offset, part) for part in parts)
+            result += [
+                part[:, which].reshape(weight.shape)
+                for (part, which), weight in zip(
+                    ((matrices, 0), (biases, 0), (matrices, 1), (biases, 1)), weights, strict=True
+                )
+            ]
+        total = self.update_sums.sum(0)
+        square = self.size**2
+        parts = total.split([4 * square, 2 * square, 2 * self.size, self.size, self.size, self.size])
+        u1, u2, c1, c2, scale, shift = parts
+        update = [u1.view(self.update1.shape), c1, u2.view(self.update2.shape), c2]
+        return [*result, *update, *((scale, shift) if self.norm else ())]
+
+    def _sum_pieces(self, offset: Tensor, part: Tensor) -> Tensor:
+        """Sums of adjacent rows, one for every relation."""
+        flat = part.reshape(len(part), -1)
+        if not len(flat):
+            return part.new_zeros(len(offset) - 1, *part.shape[1:])
+        total = torch.segment_reduce(flat, "sum", offsets=offset, axis=0, initial=0)
+        return total.reshape(len(offset) - 1, *part.shape[1:])

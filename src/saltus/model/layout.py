@@ -1,0 +1,204 @@
+"""Stage `model`: a graph batch as tensors, laid out for message passing without atomics.
+
+Takes a `GraphBatch`, gives a `Layout`. An argument slot is one place of one atom; every slot carries one message to the
+node that stands there. Slots are numbered by target node, so that the messages to a node lie side by side and are
+reduced as a segment. Atoms are grouped by arity: the relations of a group differ only in their weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+class BatchArrays(Protocol):
+    """What of a graph batch the model reads; see `saltus.graph`."""
+
+    @property
+    def node_count(self) -> int: ...
+    @property
+    def graph_count(self) -> int: ...
+    @property
+    def graph_offset(self) -> NDArray[np.int32]: ...
+    @property
+    def object_count(self) -> NDArray[np.int32]: ...
+    @property
+    def relation_offset(self) -> NDArray[np.int64]: ...
+    @property
+    def arguments(self) -> NDArray[np.int32]: ...
+    @property
+    def argument_offset(self) -> NDArray[np.int64]: ...
+    @property
+    def slot_order(self) -> NDArray[np.int32]: ...
+    @property
+    def slot_offset(self) -> NDArray[np.int32]: ...
+    @property
+    def candidate_offset(self) -> NDArray[np.int64]: ...
+    @property
+    def candidate_node(self) -> NDArray[np.int32]: ...
+    @property
+    def candidate_graph(self) -> NDArray[np.int32]: ...
+    @property
+    def source_graph(self) -> NDArray[np.int32]: ...
+    @property
+    def depth_node(self) -> NDArray[np.int32]: ...
+    @property
+    def depth_graph(self) -> NDArray[np.int32]: ...
+    @property
+    def depth_value(self) -> NDArray[np.int32]: ...
+
+
+@dataclass(frozen=True)
+class Group:
+    """Atoms of all relations of one arity."""
+
+    arity: int
+    relations: tuple[int, ...]
+    """Numbers, in the vocabulary, of the relations of this arity; also those without atoms."""
+    row_offset: tuple[int, ...]
+    """[relations + 1]: rows of every relation."""
+    index: Tensor
+    """int32 [rows, arity]: nodes."""
+    position: Tensor
+    """int32 [rows, arity]: slots, numbered by target node."""
+    tiles: Tensor
+    """int32 [tiles, 3]: relation (within the group), first row, end row: at most `TILE` rows each."""
+    pieces: Tensor
+    """The same with at most `PIECE` rows each."""
+    piece_offset: Tensor
+    """int64 [relations + 1]: pieces of every relation."""
+
+
+TILE = 64
+"""Rows that the CUDA kernels treat at a time."""
+
+PIECE = 512
+"""Rows whose contribution to the weights' gradients one CUDA program sums."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A graph batch on a device."""
+
+    node_count: int
+    graph_count: int
+    slot_count: int
+    groups: tuple[Group, ...]
+    slot_offset: Tensor
+    """int32 [nodes + 1]: slots of every node."""
+    slot_node: Tensor
+    """int32 [slots]: target of every slot."""
+    slot_source: Tensor
+    """int32 [slots]: place of every slot in group order: group by group, row by row, argument by argument."""
+    message_node: Tensor
+    """int32 [slots]: target of every message in group order."""
+    degree: Tensor
+    """int32 [nodes]: number of messages."""
+    object_node: Tensor
+    """int64: object nodes, graph by graph."""
+    object_graph: Tensor
+    """int64: their graphs."""
+    object_offset: Tensor
+    """int32 [graphs + 1]: object nodes of every graph, in `object_node`."""
+    candidate_offset: Tensor
+    """int64 [queries + 1]: candidates of every query."""
+    candidate_node: Tensor
+    candidate_graph: Tensor
+    source_graph: Tensor
+    depth_node: Tensor
+    depth_graph: Tensor
+    depth_value: Tensor
+
+    def to(self, device: torch.device | str) -> Layout:
+        """The layout on another device."""
+        moved: dict[str, Any] = {
+            field.name: value.to(device, non_blocking=True)
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), Tensor)
+        }
+        groups = tuple(
+            replace(
+                group,
+                index=group.index.to(device, non_blocking=True),
+                position=group.position.to(device, non_blocking=True),
+                tiles=group.tiles.to(device, non_blocking=True),
+                pieces=group.pieces.to(device, non_blocking=True),
+                piece_offset=group.piece_offset.to(device, non_blocking=True),
+            )
+            for group in self.groups
+        )
+        return replace(self, groups=groups, **moved)
+
+
+def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
+    """Tensors of a batch whose relations have these arities, on the CPU."""
+    slots = len(batch.arguments)
+    position = np.empty(slots, np.int32)
+    position[batch.slot_order] = np.arange(slots, dtype=np.int32)
+    groups = tuple(
+        _make_group(batch, position, arity, tuple(i for i, n in enumerate(arities) if n == arity))
+        for arity in sorted(set(arities))
+    )
+    source = np.empty(slots, np.int32)
+    source[np.concatenate([group.position.numpy().reshape(-1) for group in groups])] = np.arange(slots, dtype=np.int32)
+    counts = batch.object_count.astype(np.int64)
+    object_offset = np.concatenate([[0], np.cumsum(counts)])
+    object_graph = np.repeat(np.arange(batch.graph_count), counts)
+    inside = np.arange(int(counts.sum())) - object_offset[object_graph]
+    object_node = batch.graph_offset[object_graph] + inside
+    degrees = np.diff(batch.slot_offset)
+    return Layout(
+        node_count=batch.node_count,
+        graph_count=batch.graph_count,
+        slot_count=slots,
+        groups=groups,
+        slot_offset=torch.from_numpy(np.ascontiguousarray(batch.slot_offset)),
+        slot_source=torch.from_numpy(source),
+        message_node=torch.cat([group.index.reshape(-1) for group in groups]),
+        degree=torch.from_numpy(degrees.astype(np.int32)),
+        slot_node=torch.from_numpy(np.repeat(np.arange(batch.node_count, dtype=np.int32), degrees)),
+        object_node=torch.from_numpy(object_node.astype(np.int64)),
+        object_graph=torch.from_numpy(object_graph.astype(np.int64)),
+        object_offset=torch.from_numpy(object_offset.astype(np.int32)),
+        candidate_offset=torch.from_numpy(np.array(batch.candidate_offset, np.int64)),
+        candidate_node=torch.from_numpy(batch.candidate_node.astype(np.int64)),
+        candidate_graph=torch.from_numpy(batch.candidate_graph.astype(np.int64)),
+        source_graph=torch.from_numpy(batch.source_graph.astype(np.int64)),
+        depth_node=torch.from_numpy(batch.depth_node.astype(np.int64)),
+        depth_graph=torch.from_numpy(batch.depth_graph.astype(np.int64)),
+        depth_value=torch.from_numpy(batch.depth_value.astype(np.int64)),
+    )
+
+
+def _make_group(batch: BatchArrays, position: NDArray[np.int32], arity: int, relations: tuple[int, ...]) -> Group:
+    spans = [slice(int(batch.argument_offset[r]), int(batch.argument_offset[r + 1])) for r in relations]
+    rows = [(span.stop - span.start) // arity for span in spans]
+    offset = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
+    pieces = _cut(offset, PIECE)
+    piece_count = np.bincount(pieces[:, 0], minlength=len(relations))
+    joined = [np.concatenate([values[span] for span in spans]) for values in (batch.arguments, position)]
+    index, places = (torch.from_numpy(values.reshape(-1, arity).astype(np.int32)) for values in joined)
+    return Group(
+        arity=arity,
+        relations=relations,
+        row_offset=tuple(offset.tolist()),
+        index=index,
+        position=places,
+        tiles=torch.from_numpy(_cut(offset, TILE)),
+        pieces=torch.from_numpy(pieces),
+        piece_offset=torch.from_numpy(np.concatenate([[0], np.cumsum(piece_count)]).astype(np.int64)),
+    )
+
+
+def _cut(offset: NDArray[np.int64], most: int) -> NDArray[np.int32]:
+    """Relation, first row and end row of pieces that hold at most so many rows of one relation, [pieces, 3]."""
+    counts = -(-np.diff(offset) // most)
+    relation = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(relation)) - np.repeat(np.cumsum(counts) - counts, counts)
+    first = offset[relation] + number * most
+    return np.stack([relation, first, np.minimum(first + most, offset[relation + 1])], axis=1).astype(np.int32)

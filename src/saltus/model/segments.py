@@ -1,0 +1,58 @@
+"""Stage `model`: reductions over segments of rows, without atomics.
+
+On the CPU the kernel reduces (float32 and float64, several threads); elsewhere PyTorch does. Rows of one segment may be
+given in place (`source` None) or through an order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from saltus import _kernel
+
+
+def reduce_segments(values: Tensor, offset: Tensor, source: Tensor | None, owner: Tensor, kind: str) -> Tensor:
+    """Sum or maximum of every segment of rows, [segments, width]; the empty sum is 0, the empty maximum -inf.
+
+    Segment i has the rows source[offset[i]:offset[i+1]] of `values`; `owner` names the segment of every entry of
+    `source`. No gradient: see `segment_sum`.
+    """
+    if values.device.type == "cpu":
+        result = values.new_empty(len(offset) - 1, values.shape[1])
+        order = source.numpy() if source is not None else None
+        _kernel.reduce_segments(
+            values.detach().contiguous().numpy(),
+            offset.numpy(),
+            order,
+            result.numpy(),
+            kind == "max",
+            torch.get_num_threads(),
+        )
+        return result
+    rows = values if source is None else values.index_select(0, source)
+    start = 0.0 if kind == "sum" else -torch.inf
+    result = torch.full((len(offset) - 1, values.shape[1]), start, dtype=values.dtype, device=values.device)
+    if kind == "sum":
+        return result.index_add_(0, owner, rows)
+    return result.index_reduce_(0, owner, rows, "amax")
+
+
+class _SegmentSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:
+        ctx.save_for_backward(owner)
+        return reduce_segments(values, offset, None, owner, "sum")
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (owner,) = ctx.saved_tensors
+        return gradients[0].index_select(0, owner), None, None
+
+
+def segment_sum(values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:
+    """Sum of every segment of adjacent rows, with gradient; `owner` names the segment of every row."""
+    result: Tensor = _SegmentSum.apply(values, offset, owner)  # type: ignore[no-untyped-call]
+    return result

@@ -32,10 +32,10 @@ PRECISION = os.environ.get("SALTUS_DOT", "tf32x3")
 
 MAX_ARITY = 4
 
-NODES = 32
+NODES = 16
 """Nodes that the update kernels treat at a time."""
 
-SEGMENT_ROWS = 32
+SEGMENT_ROWS = 64
 """Messages that the segment kernels read at a time."""
 
 MODES = {"smooth-max": 0, "max": 1, "sum": 2, "mean": 3}

@@ -99,3 +99,39 @@ def find_bindings(
 def find_colours(
     task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
+
+class GraphLayout:
+    def __init__(
+        self,
+        encoding: int,
+        world: bool,
+        arity: NDArray[np.int32],
+        relation: NDArray[np.int32],
+        of_type: NDArray[np.int32],
+        of_schema: NDArray[np.int32],
+        edge: int,
+        order: int,
+        level: int,
+    ) -> None: ...
+
+class GraphTask:
+    def __init__(self, task: Task, type_offset: NDArray[np.int64], type_object: NDArray[np.int32]) -> None: ...
+
+def assemble_graphs(
+    layout: GraphLayout, queries: list[tuple[object, ...]], threads: int
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+]: ...

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <exception>
 #include <limits>
 #include <stdexcept>
@@ -110,6 +111,27 @@ void check_query(const GraphLayout& layout, const GraphQuery& query) {
     require(query.depth[0] == 0, "tree has a wrong depth");
 }
 
+// Goal atoms with a filter before the search: nearly all atoms asked for are no goals, and the filter says so at once.
+class GoalSet {
+public:
+    explicit GoalSet(std::span<const Code> codes) : codes_(codes), maybe_(std::bit_ceil(16 * codes.size() + 1), 0) {
+        for (Code code : codes) maybe_[slot(code)] = 1;
+    }
+    bool contains(Code code) const { return maybe_[slot(code)] != 0 && std::binary_search(codes_.begin(), codes_.end(), code); }
+
+private:
+    std::size_t slot(Code code) const { return index(code) & (maybe_.size() - 1); }
+
+    std::span<const Code> codes_;
+    std::vector<std::uint8_t> maybe_;
+};
+
+struct Goals {
+    explicit Goals(const GraphQuery& query) : positive(query.goal_positive), negative(query.goal_negative) {}
+    GoalSet positive;
+    GoalSet negative;
+};
+
 // -- atoms: the same walk over a graph counts and writes them ----------------------------------------------------------
 
 // Number of the graph's first state, action or depth node.
@@ -179,7 +201,8 @@ private:
 template <typename Sink>
 class Walk {
 public:
-    Walk(const GraphLayout& layout, const GraphQuery& query, Sink sink) : layout_(layout), query_(query), task_(*query.task->task), sink_(sink) {}
+    Walk(const GraphLayout& layout, const GraphQuery& query, const Goals& goals, Sink sink)
+        : layout_(layout), query_(query), goals_(goals), task_(*query.task->task), sink_(sink) {}
 
     // `node` is the candidate of a graph of its own; 0 for the root, or where all candidates share the graph.
     void run(std::size_t node) {
@@ -257,16 +280,10 @@ private:
         changes(part(query_.deleted, query_.deleted_offset, node), anchor, kDeleted, kDeletedGoal, kDeletedNegated);
     }
     void changes(std::span<const Code> codes, std::int32_t anchor, std::size_t changed, std::size_t wanted, std::size_t unwanted) {
-        auto positive = query_.goal_positive.begin();
-        auto negative = query_.goal_negative.begin();
-        auto reach = [](auto& at, auto end, Code code) {
-            at = std::lower_bound(at, end, code);
-            return at != end && *at == code;
-        };
         each(codes, [&](std::size_t predicate, Code rest, Code code) {
             atom(changed, predicate, anchor, rest);
-            if (reach(positive, query_.goal_positive.end(), code)) atom(wanted, predicate, anchor, rest);
-            if (reach(negative, query_.goal_negative.end(), code)) atom(unwanted, predicate, anchor, rest);
+            if (goals_.positive.contains(code)) atom(wanted, predicate, anchor, rest);
+            if (goals_.negative.contains(code)) atom(unwanted, predicate, anchor, rest);
         });
     }
 
@@ -308,6 +325,7 @@ private:
 
     const GraphLayout& layout_;
     const GraphQuery& query_;
+    const Goals& goals_;
     const Task& task_;
     Sink sink_;
     std::vector<Code> state_;
@@ -337,6 +355,7 @@ public:
             work += static_cast<std::int64_t>(query.added.size() + query.deleted.size() + codes * (is_joint() ? 1 : query.nodes()));
         }
         in_parallel(queries_.size(), threads_, work, [&](std::size_t i) { check_query(layout_, queries_[i]); });
+        for (const GraphQuery& query : queries_) goals_.emplace_back(query);
         place_graphs();
         start_.assign(places_.size() * relations_, 0);
         in_parallel(places_.size(), threads_, work, [&](std::size_t i) { walk(i, Counter(start_.data() + i * relations_)); });
@@ -350,7 +369,8 @@ private:
 
     template <typename Sink>
     void walk(std::size_t i, Sink sink) {
-        Walk<Sink>(layout_, queries_[places_[i].query], sink).run(places_[i].node);
+        const std::size_t query = places_[i].query;
+        Walk<Sink>(layout_, queries_[query], goals_[query], sink).run(places_[i].node);
     }
 
     // Graphs, their nodes, candidates and depth nodes.
@@ -453,6 +473,7 @@ private:
     std::span<const GraphQuery> queries_;
     std::int32_t threads_;
     std::size_t relations_;
+    std::vector<Goals> goals_;  // [queries]
     std::vector<Place> places_;
     std::vector<std::int64_t> start_;  // [graphs, relations]: atoms, then the position of the first argument
     GraphBatch batch_;

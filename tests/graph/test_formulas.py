@@ -114,7 +114,9 @@ def named(graph: RelationalGraph) -> Atoms:
     """Atoms by the names of their nodes; no relation has one twice."""
     for atoms in graph.atoms.values():
         assert len(set(atoms)) == len(atoms)
-    found = {name: {" ".join(graph.node_names[i] for i in atom) for atom in atoms} for name, atoms in graph.atoms.items()}
+    found = {
+        name: {" ".join(graph.node_names[i] for i in atom) for atom in atoms} for name, atoms in graph.atoms.items()
+    }
     return {name: atoms for name, atoms in found.items() if atoms}
 
 

@@ -118,10 +118,17 @@ def _build_layout(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
             [SCHEMA_PREFIX + entry.name for entry in domain.schemas],
         )
     tables = [np.array([number.get(name, -1) for name in entries], np.int32) for entries in names]
-    arity = np.array([relation.arity for relation in vocabulary], np.int32)
-    world = domain is not None and has_world(domain, spec)
-    special = (number.get(EDGE, -1), number.get(ORDER, -1), number.get(LEVEL, -1))
-    kernel = _kernel.GraphLayout(ENCODINGS[spec.kind], world, arity, *tables, *special)
+    kernel = _kernel.GraphLayout(
+        encoding=ENCODINGS[spec.kind],
+        world=domain is not None and has_world(domain, spec),
+        arity=np.array([relation.arity for relation in vocabulary], np.int32),
+        relation=tables[0],
+        of_type=tables[1],
+        of_schema=tables[2],
+        edge=number.get(EDGE, -1),
+        order=number.get(ORDER, -1),
+        level=number.get(LEVEL, -1),
+    )
     return _Layout(vocabulary, tuple(table.tobytes() for table in tables), kernel)
 
 

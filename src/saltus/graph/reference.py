@@ -151,7 +151,7 @@ def _add_tree(graph: RelationalGraph, tree: LookaheadTree, goal: Goal) -> None:
 
 
 def _atoms(graph: RelationalGraph, task: Task, codes: Iterable[int]) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-    """Code, predicate and argument nodes of atoms; one without arguments is about the world or, without it, left out."""
+    """Code, predicate and argument nodes of atoms; without arguments an atom is about the world, if there is one."""
     for code in codes:
         predicate, *arguments = task.decode(code)
         nodes = tuple(arguments) or tuple(graph.nodes_of("world"))

@@ -54,7 +54,9 @@ class Vocabulary:
         if len(self.number) < len(self.relations):
             names = [relation.name for relation in self.relations]
             twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise ConfigurationError(f"vocabulary: two relations are called {twice!r}; rename a predicate, type or action")
+            raise ConfigurationError(
+                f"vocabulary: two relations are called {twice!r}; rename a predicate, type or action"
+            )
 
     @classmethod
     def of(cls, domain: Domain, spec: EncodingSpec) -> Vocabulary:

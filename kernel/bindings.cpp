@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "colours.hpp"
+#include "graph.hpp"
 #include "lookahead.hpp"
 #include "match.hpp"
 #include "reader.hpp"
@@ -156,6 +157,40 @@ void reduce_segments(nb::ndarray<const Real, nb::ndim<2>, nb::c_contig, nb::devi
                                   source ? source->data() : nullptr, result.data(), maximum, threads);
 }
 
+// Every query is (task, state, positive goals, negative goals, the tree's nine arrays in the order of GraphQuery).
+nb::tuple assemble_graphs(const saltus::GraphLayout& layout, const nb::list& queries, std::int32_t threads) {
+    std::vector<Input<std::int64_t>> wide;
+    std::vector<Input<std::int32_t>> narrow;
+    std::vector<saltus::GraphQuery> asked;
+    wide.reserve(8 * queries.size());
+    narrow.reserve(4 * queries.size());
+    auto long_view = [&](nb::handle array) { return view(wide.emplace_back(nb::cast<Input<std::int64_t>>(array))); };
+    auto int_view = [&](nb::handle array) { return view(narrow.emplace_back(nb::cast<Input<std::int32_t>>(array))); };
+    for (nb::handle entry : queries) {
+        const auto query = nb::cast<nb::tuple>(entry);
+        if (query.size() != 13) throw nb::value_error("assemble_graphs: a query has thirteen parts");
+        asked.push_back({&nb::cast<const saltus::GraphTask&>(query[0]), long_view(query[1]), long_view(query[2]), long_view(query[3]),
+                         int_view(query[4]), int_view(query[5]), int_view(query[6]), long_view(query[7]), int_view(query[8]),
+                         long_view(query[9]), long_view(query[10]), long_view(query[11]), long_view(query[12])});
+    }
+    saltus::GraphBatch batch;
+    {
+        nb::gil_scoped_release release;
+        batch = saltus::assemble_graphs(layout, asked, threads);
+    }
+    return nb::make_tuple(give(std::move(batch.graph_offset)), give(std::move(batch.object_count)), give(std::move(batch.relation_offset)),
+                          give(std::move(batch.argument_offset)), give(std::move(batch.arguments)), give(std::move(batch.slot_order)),
+                          give(std::move(batch.slot_offset)), give(std::move(batch.candidate_offset)), give(std::move(batch.candidate_node)),
+                          give(std::move(batch.candidate_graph)), give(std::move(batch.source_graph)), give(std::move(batch.depth_node)),
+                          give(std::move(batch.depth_graph)), give(std::move(batch.depth_value)));
+}
+
+template <typename T>
+std::vector<T> copy(const Input<T>& array) {
+    const auto values = view(array);
+    return {values.begin(), values.end()};
+}
+
 }  // namespace
 
 NB_MODULE(_kernel, module) {
@@ -227,4 +262,16 @@ NB_MODULE(_kernel, module) {
     }, "task"_a, "state"_a, "positive"_a, "negative"_a);
     module.def("reduce_segments", &reduce_segments<float>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
     module.def("reduce_segments", &reduce_segments<double>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
+
+    nb::class_<saltus::GraphLayout>(module, "GraphLayout")
+        .def("__init__", [](saltus::GraphLayout* self, std::int32_t encoding, bool world, Input<std::int32_t> arity, Input<std::int32_t> relation,
+                            Input<std::int32_t> of_type, Input<std::int32_t> of_schema, std::int32_t edge, std::int32_t order, std::int32_t level) {
+            new (self) saltus::GraphLayout{static_cast<saltus::Encoding>(encoding), world, copy(arity), copy(relation), copy(of_type),
+                                           copy(of_schema), edge, order, level};
+        }, "encoding"_a, "world"_a, "arity"_a, "relation"_a, "of_type"_a, "of_schema"_a, "edge"_a, "order"_a, "level"_a);
+    nb::class_<saltus::GraphTask>(module, "GraphTask")
+        .def("__init__", [](saltus::GraphTask* self, const saltus::Task& task, Input<std::int64_t> type_offset, Input<std::int32_t> type_object) {
+            new (self) saltus::GraphTask{&task, copy(type_offset), copy(type_object)};
+        }, "task"_a, "type_offset"_a, "type_object"_a, nb::keep_alive<1, 2>());
+    module.def("assemble_graphs", &assemble_graphs, "layout"_a, "queries"_a, "threads"_a);
 }

@@ -109,3 +109,39 @@ def reduce_segments(
     maximum: bool,
     threads: int,
 ) -> None: ...
+
+class GraphLayout:
+    def __init__(
+        self,
+        encoding: int,
+        world: bool,
+        arity: NDArray[np.int32],
+        relation: NDArray[np.int32],
+        of_type: NDArray[np.int32],
+        of_schema: NDArray[np.int32],
+        edge: int,
+        order: int,
+        level: int,
+    ) -> None: ...
+
+class GraphTask:
+    def __init__(self, task: Task, type_offset: NDArray[np.int64], type_object: NDArray[np.int32]) -> None: ...
+
+def assemble_graphs(
+    layout: GraphLayout, queries: list[tuple[object, ...]], threads: int
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+]: ...

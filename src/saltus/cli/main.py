@@ -11,7 +11,7 @@ from typing import ParamSpec
 import typer
 
 import saltus
-from saltus.cli import explore, generate, inspect, output
+from saltus.cli import explore, generate, graph, inspect, output
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -25,6 +25,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "validate": inspect.validate,
     "lookahead": explore.lookahead,
     "branching": explore.branching,
+    "graph": graph.graph,
     "domains": generate.domains,
     "generate": generate.generate,
 }

@@ -1,0 +1,5 @@
+(define (problem three-blocks)
+  (:domain blocksworld)
+  (:objects a b c)
+  (:init (arm-empty) (on-table a) (on b a) (clear b) (on-table c) (clear c))
+  (:goal (and (on a b) (on b c))))

@@ -1,0 +1,89 @@
+// Graphs: lookahead trees as relational graphs, whole batches at once, laid out for the model.
+//
+// Same batch, array by array, as src/saltus/graph/reference.py. Three passes: count the atoms of every graph and
+// relation, lay the arrays out, and fill them, each graph on its own. A graph's nodes and their argument slots follow
+// each other, so the sort of the slots by node is a counting sort inside every graph.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "task.hpp"
+
+namespace saltus {
+
+enum class Encoding : std::int32_t { aggregated_delta = 0, aggregated_actions = 1, external = 2, internal = 3, internal_delta = 4 };
+
+// What a relation says about an atom of its predicate; the order is that of ROLES in src/saltus/graph/assemble.py.
+enum Role : std::size_t {
+    kTrue, kGoalTrue, kGoalFalse, kNegatedTrue, kNegatedFalse,                                // in the root or the graph's own state
+    kNextTrue, kNextGoalTrue, kNextGoalFalse, kNextNegatedTrue, kNextNegatedFalse,            // in the successor
+    kAdded, kDeleted, kAddedGoal, kDeletedGoal, kAddedNegated, kDeletedNegated,
+    kRoles
+};
+
+// Relation numbers of a domain's encoding; -1 where the vocabulary has none.
+struct GraphLayout {
+    Encoding encoding = Encoding::aggregated_delta;
+    bool world = false;                   // graphs have a world node
+    std::vector<std::int32_t> arity;      // [relations]
+    std::vector<std::int32_t> relation;   // [roles, predicates]
+    std::vector<std::int32_t> of_type;    // [declared types]
+    std::vector<std::int32_t> of_schema;  // [schemas]
+    std::int32_t edge = -1;
+    std::int32_t order = -1;
+    std::int32_t level = -1;
+
+    std::size_t relations() const { return arity.size(); }
+    std::size_t predicates() const { return relation.size() / kRoles; }
+};
+
+// A task with the objects of every declared type.
+struct GraphTask {
+    const Task* task = nullptr;
+    std::vector<std::int64_t> type_offset;  // [declared types + 1]
+    std::vector<Object> type_object;        // ascending in every type
+};
+
+struct GraphQuery {
+    const GraphTask* task = nullptr;
+    std::span<const Code> state;
+    std::span<const Code> goal_positive;
+    std::span<const Code> goal_negative;
+    std::span<const std::int32_t> parent;           // the tree's arrays, as in lookahead.hpp
+    std::span<const std::int32_t> depth;
+    std::span<const std::int32_t> schema;
+    std::span<const std::int64_t> argument_offset;
+    std::span<const std::int32_t> argument;
+    std::span<const std::int64_t> added_offset;
+    std::span<const Code> added;
+    std::span<const std::int64_t> deleted_offset;
+    std::span<const Code> deleted;
+
+    std::size_t nodes() const { return parent.size(); }
+};
+
+// Described in src/saltus/graph/batch.py.
+struct GraphBatch {
+    std::vector<std::int32_t> graph_offset;
+    std::vector<std::int32_t> object_count;
+    std::vector<std::int64_t> relation_offset;
+    std::vector<std::int64_t> argument_offset;
+    std::vector<std::int32_t> arguments;
+    std::vector<std::int32_t> slot_order;
+    std::vector<std::int32_t> slot_offset;
+    std::vector<std::int64_t> candidate_offset;
+    std::vector<std::int32_t> candidate_node;
+    std::vector<std::int32_t> candidate_graph;
+    std::vector<std::int32_t> source_graph;
+    std::vector<std::int32_t> depth_node;
+    std::vector<std::int32_t> depth_graph;
+    std::vector<std::int32_t> depth_value;
+};
+
+// Batch of all queries' graphs; it does not depend on the number of threads. Throws std::overflow_error if nodes or
+// arguments cannot be numbered in 32 bits, std::invalid_argument if a tree's arrays do not fit its task.
+GraphBatch assemble_graphs(const GraphLayout& layout, std::span<const GraphQuery> queries, std::int32_t threads);
+
+}  // namespace saltus

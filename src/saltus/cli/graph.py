@@ -1,0 +1,111 @@
+"""The command that looks at graphs: `graph`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from saltus.cli.inspect import DomainFile, ProblemFile, read_task
+from saltus.errors import ConfigurationError, InputError
+from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
+from saltus.lookahead import KINDS, LookaheadSpec, LookaheadTree, lookahead
+
+FORMATS = {"text": 2_000_000, "json": 2_000_000, "dot": 1_000, "svg": 1_000}
+"""Formats and the most nodes and atoms that are written in them."""
+
+DEFAULTS = EncodingSpec()
+
+
+def graph(
+    domain: DomainFile,
+    problem: ProblemFile,
+    encoding: Annotated[str, typer.Option(help=f"One of {', '.join(ENCODINGS)}.")] = DEFAULTS.kind,
+    kind: Annotated[
+        str | None, typer.Option(help=f"Lookahead, one of {', '.join(KINDS)}; aiw, or flat for aa, without.")
+    ] = None,
+    depth_nodes: Annotated[bool, typer.Option(help="Nodes for the depths of the tree (ad).")] = DEFAULTS.depth_nodes,
+    tree_atoms: Annotated[bool, typer.Option(help="Atoms for the edges of the tree (ad).")] = DEFAULTS.tree_atoms,
+    nullary: Annotated[
+        str, typer.Option(help=f"Atoms without arguments: one of {', '.join(NULLARY)}.")
+    ] = DEFAULTS.nullary,
+    negative_goals: Annotated[
+        bool, typer.Option(help="Relations for negated goal literals.")
+    ] = DEFAULTS.negative_goals,
+    max_nodes: Annotated[int, typer.Option(help="Largest tree.")] = LookaheadSpec().max_nodes,
+    format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}; svg needs Graphviz.")] = "text",  # noqa: A002
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Most nodes and atoms; 1,000 for dot and svg, 2,000,000 for text and json.", min=1),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; standard output without.")] = None,
+) -> None:
+    """Show the relational graphs of the lookahead from the initial state, as the network sees them.
+
+    ad and aa give one graph, ext one for the root and one for every other state of the tree, int and id one for every
+    state but the root.
+
+    Examples:
+
+        saltus graph examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl
+
+        saltus graph examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --encoding aa --format dot
+    """
+    if format not in FORMATS:
+        raise ConfigurationError(f"--format is {format!r}, expected one of {', '.join(FORMATS)}")
+    spec = EncodingSpec(encoding, depth_nodes, tree_atoms, nullary, negative_goals)
+    search = LookaheadSpec(kind=kind or ("flat" if encoding == "aa" else "aiw"), max_nodes=max_nodes)
+    task = read_task(domain, problem)
+    tree = lookahead(task, spec=search)
+    limit = limit or FORMATS[format]
+    graph_count = 1 if spec.is_joint else len(tree)
+    check_size(graph_count * (len(task.objects) + sum(map(len, task.static_atoms))), format, limit)
+    graphs = encode((tree, None), Vocabulary.of(task.domain, spec), spec)
+    check_size(dump.size(graphs), format, limit)
+    write(render(tree, spec, graphs, format), out)
+
+
+def check_size(size: int, form: str, limit: int) -> None:
+    """Refuses more nodes and atoms than the limit."""
+    if size > limit:
+        raise ConfigurationError(
+            f"--format {form}: {size:,} nodes and atoms are more than --limit {limit:,}; "
+            "--max-nodes makes the tree smaller"
+        )
+
+
+def render(tree: LookaheadTree, spec: EncodingSpec, graphs: list[RelationalGraph], form: str) -> str:
+    """The graphs in one of `FORMATS`."""
+    if form == "text":
+        return dump.to_text(tree, spec, graphs)
+    if form == "json":
+        return json.dumps(dump.to_values(tree, spec, graphs), indent=1) + "\n"
+    source = dump.to_dot(tree, spec, graphs)
+    return source if form == "dot" else draw(source)
+
+
+def draw(source: str) -> str:
+    """SVG of Graphviz input, by the program `dot`."""
+    program = shutil.which("dot")
+    if program is None:
+        raise InputError("--format svg needs Graphviz's program 'dot', which was not found; --format dot does not")
+    done = subprocess.run([program, "-Tsvg"], input=source, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(f"{program} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def write(text: str, out: Path | None) -> None:
+    """Text to a file or to standard output."""
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error

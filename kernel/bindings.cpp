@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "activation.hpp"
 #include "colours.hpp"
 #include "graph.hpp"
 #include "lookahead.hpp"
@@ -157,6 +158,23 @@ void reduce_segments(nb::ndarray<const Real, nb::ndim<2>, nb::c_contig, nb::devi
                                   source ? source->data() : nullptr, result.data(), maximum, threads);
 }
 
+template <typename Real>
+using Matrix = nb::ndarray<Real, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename Real>
+void mish(Matrix<const Real> x, Matrix<Real> output, std::int32_t threads) {
+    if (output.size() != x.size()) throw nb::value_error("mish: sizes differ");
+    nb::gil_scoped_release release;
+    saltus::mish<Real>(x.data(), output.data(), static_cast<std::int64_t>(x.size()), threads);
+}
+
+template <typename Real>
+void mish_backward(Matrix<const Real> x, Matrix<const Real> gradient, Matrix<Real> output, std::int32_t threads) {
+    if (output.size() != x.size() || gradient.size() != x.size()) throw nb::value_error("mish_backward: sizes differ");
+    nb::gil_scoped_release release;
+    saltus::mish_backward<Real>(x.data(), gradient.data(), output.data(), static_cast<std::int64_t>(x.size()), threads);
+}
+
 // Every query is (task, state, positive goals, negative goals, the tree's nine arrays in the order of GraphQuery).
 nb::tuple assemble_graphs(const saltus::GraphLayout& layout, const nb::list& queries, std::int32_t threads) {
     std::vector<Input<std::int64_t>> wide;
@@ -274,4 +292,8 @@ NB_MODULE(_kernel, module) {
             new (self) saltus::GraphTask{&task, copy(type_offset), copy(type_object)};
         }, "task"_a, "type_offset"_a, "type_object"_a, nb::keep_alive<1, 2>());
     module.def("assemble_graphs", &assemble_graphs, "layout"_a, "queries"_a, "threads"_a);
+    module.def("mish", &mish<float>, "x"_a, "output"_a.noconvert(), "threads"_a);
+    module.def("mish", &mish<double>, "x"_a, "output"_a.noconvert(), "threads"_a);
+    module.def("mish_backward", &mish_backward<float>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
+    module.def("mish_backward", &mish_backward<double>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
 }

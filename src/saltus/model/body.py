@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from saltus.model.layout import Group, Layout
-from saltus.model.segments import reduce_segments
+from saltus.model.segments import mish, mish_backward, reduce_segments
 
 if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
@@ -56,7 +56,7 @@ class Engine:
     def forward(self, x: Tensor, keep: bool) -> tuple[Tensor, Saved | None]:
         """Embeddings after one more round, and what its backward pass needs."""
         joined, hidden, share = self.joined_messages(x, keep)
-        update = functional.mish(torch.addmm(self.bias1, torch.cat([x, joined], dim=1), self.update1.t()))
+        update = mish(torch.addmm(self.bias1, torch.cat([x, joined], dim=1), self.update1.t()))
         change = torch.addmm(self.bias2, update, self.update2.t())
         if self.norm:
             change = functional.layer_norm(change, (self.size,), self.norm[0], self.norm[1])
@@ -92,7 +92,7 @@ class Engine:
                 if keep:
                     hidden[rows] = inner
                 arguments += bias2[number]  # becomes the residual
-                torch.addmm(arguments, functional.mish(inner, inplace=not keep), weight2[number], out=output[rows])
+                torch.addmm(arguments, mish(inner, None if keep else inner), weight2[number], out=output[rows])
         return hidden
 
     def aggregate(self, messages: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
@@ -150,7 +150,7 @@ class Engine:
         """Gradients by the embeddings (of the update alone) and by the aggregates."""
         both = torch.cat([saved.x, saved.joined], dim=1)
         inner = torch.addmm(self.bias1, both, self.update1.t())
-        outer = functional.mish(inner)
+        outer = mish(inner)
         change = gradient
         grads = self.update_gradients
         if self.norm:
@@ -163,7 +163,7 @@ class Engine:
             grads[5].add_(d_shift)
         grads[2].addmm_(change.t(), outer)
         grads[3].add_(change.sum(0))
-        d_inner = torch.ops.aten.mish_backward(change @ self.update2, inner)
+        d_inner = mish_backward(change @ self.update2, inner)
         grads[0].addmm_(d_inner.t(), both)
         grads[1].add_(d_inner.sum(0))
         d_both = d_inner @ self.update1
@@ -195,9 +195,9 @@ class Engine:
             arguments = saved.x.index_select(0, places).view(-1, width)
             change = d_joined.index_select(0, places).view(-1, width).mul_(saved.share[number][rows])
             inner = saved.hidden[number][rows]
-            grad2[relation].addmm_(functional.mish(inner).t(), change)
+            grad2[relation].addmm_(mish(inner).t(), change)
             grad_bias2[relation].add_(change.sum(0))
-            d_inner = torch.ops.aten.mish_backward(change @ weight2[relation].t(), inner)
+            d_inner = mish_backward(change @ weight2[relation].t(), inner)
             grad1[relation].addmm_(arguments.t(), d_inner)
             grad_bias1[relation].add_(d_inner.sum(0))
             torch.addmm(change, d_inner, weight1[relation].t(), out=output[rows])

@@ -1,6 +1,6 @@
-"""Stage `model`: reductions over segments of rows, without atomics.
+"""Stage `model`: reductions over segments of rows, without atomics, and Mish, by the kernel on the CPU.
 
-On the CPU the kernel reduces (float32 and float64, several threads); elsewhere PyTorch does. Rows of one segment may be
+On the CPU the kernel works (float32 and float64, several threads); elsewhere PyTorch does. Rows of one segment may be
 given in place (`source` None) or through an order.
 """
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from saltus import _kernel
 
@@ -38,6 +39,24 @@ def reduce_segments(values: Tensor, offset: Tensor, source: Tensor | None, owner
     if kind == "sum":
         return result.index_add_(0, owner, rows)
     return result.index_reduce_(0, owner, rows, "amax")
+
+
+def mish(x: Tensor, output: Tensor | None = None) -> Tensor:
+    """Mish of a matrix, without gradient; into `output` (which may be `x`) if given."""
+    if x.device.type != "cpu":
+        result = functional.mish(x)
+        return result if output is None else output.copy_(result)
+    result = torch.empty_like(x) if output is None else output
+    _kernel.mish(x.numpy(), result.numpy(), torch.get_num_threads())
+    return result
+
+
+def mish_backward(gradient: Tensor, x: Tensor) -> Tensor:
+    """Gradient by the input of Mish; on the CPU it takes the place of `gradient`."""
+    if x.device.type != "cpu":
+        return torch.ops.aten.mish_backward(gradient, x)  # type: ignore[no-any-return]
+    _kernel.mish_backward(x.numpy(), gradient.numpy(), gradient.numpy(), torch.get_num_threads())
+    return gradient
 
 
 class _SegmentSum(torch.autograd.Function):

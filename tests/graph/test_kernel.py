@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS, ROOT
 from tests.random_tasks import random_tasks
-from tests.tasks import rich_task
+from tests.tasks import rich_task, task_of
 
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, GraphBatch, Query, Vocabulary, assemble, encode, reference
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead, random_action, successor_state
@@ -132,6 +132,23 @@ def test_batching_is_the_union(kind: str) -> None:
     for relation in range(len(vocabulary)):
         expected = [part.atoms(relation) + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
         assert np.array_equal(whole.atoms(relation), np.concatenate(expected))
+
+
+@pytest.mark.parametrize("kind", sorted(ENCODINGS))
+def test_codes_beyond_32_bits(kind: str) -> None:
+    """Five arguments over a hundred objects: the last atom has a number near ten to the tenth."""
+    names = [f"o{i}" for i in range(100)]
+    task = task_of(
+        "(define (domain d) (:predicates (p ?a ?b ?c ?d ?e) (q ?a))"
+        " (:action f :parameters (?a ?b ?c ?d ?e) :precondition (p ?a ?b ?c ?d ?e)"
+        " :effect (and (p ?e ?d ?c ?b ?a) (not (p ?a ?b ?c ?d ?e)))))",
+        f"(define (problem x) (:domain d) (:objects {' '.join(names)})"
+        " (:init (p o99 o98 o97 o0 o1) (p o0 o0 o3 o2 o1) (p o43 o1 o2 o3 o99) (q o99)) (:goal (p o99 o98 o97 o0 o1)))",
+    )
+    assert int(task.initial_state.codes[-1]) > 2**33
+    spec = EncodingSpec(kind)
+    search = LookaheadSpec(kind="flat" if kind == "aa" else "iw")
+    check([(lookahead(task, spec=search), None), (lookahead(task, spec=search), Goal([]))], spec, task)
 
 
 def test_no_queries() -> None:

@@ -6,6 +6,7 @@
 #include <exception>
 #include <limits>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 namespace saltus {
@@ -33,7 +34,10 @@ void in_parallel(std::size_t count, std::int32_t threads, std::int64_t work, Bod
     };
     const std::int64_t useful = std::min({static_cast<std::int64_t>(threads), static_cast<std::int64_t>(count), 1 + work / kWorkPerThread});
     std::vector<std::thread> team;
-    for (std::int64_t i = 1; i < useful; ++i) team.emplace_back(run);
+    try {
+        for (std::int64_t i = 1; i < useful; ++i) team.emplace_back(run);
+    } catch (const std::system_error&) {  // no more threads to be had: those there are do the work
+    }
     run();
     for (std::thread& thread : team) thread.join();
     if (failure) std::rethrow_exception(failure);
@@ -78,6 +82,11 @@ void check_arities(const GraphLayout& layout, const Task& task) {
         check(layout.of_schema[schema], 1 + narrow(task.schemas[schema].pattern.domains.size()));
     for (std::int32_t relation : layout.of_type) check(relation, 1);
     for (std::int32_t relation : {layout.edge, layout.order, layout.level}) check(relation, 2);
+    auto known = [](std::int32_t relation) { return relation >= 0; };
+    require(std::all_of(layout.of_type.begin(), layout.of_type.end(), known), "a type has no relation");
+    require(layout.encoding != Encoding::aggregated_actions || std::all_of(layout.of_schema.begin(), layout.of_schema.end(), known),
+            "a schema has no relation");
+    require(known(layout.order) == known(layout.level), "depth nodes have only one of their two relations");
 }
 
 void check_query(const GraphLayout& layout, const GraphQuery& query) {
@@ -163,7 +172,8 @@ public:
         if (anchor >= 0) *out++ = base_ + anchor;
         if (arity == 0) *out++ = base_ + objects_;
         std::int32_t i = arity;
-        for (; i > 0 && rest > std::numeric_limits<std::uint32_t>::max(); rest /= objects_) out[--i] = base_ + static_cast<std::int32_t>(rest % objects_);
+        for (; i > 0 && rest > std::numeric_limits<std::uint32_t>::max(); rest /= objects_)  // then the division is cheaper
+            out[--i] = base_ + static_cast<std::int32_t>(rest % objects_);
         auto small = static_cast<std::uint32_t>(rest);
         const auto radix = static_cast<std::uint32_t>(objects_);
         for (; i > 0; small /= radix) out[--i] = base_ + static_cast<std::int32_t>(small % radix);

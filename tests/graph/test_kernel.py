@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS, ROOT
 from tests.random_tasks import random_tasks
-from tests.tasks import rich_task
+from tests.tasks import rich_task, task_of
 
+from saltus.errors import SaltusError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, GraphBatch, Query, Vocabulary, assemble, encode, reference
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead, random_action, successor_state
 from saltus.lookahead import reference as lookahead_reference
@@ -134,6 +135,23 @@ def test_batching_is_the_union(kind: str) -> None:
         assert np.array_equal(whole.atoms(relation), np.concatenate(expected))
 
 
+@pytest.mark.parametrize("kind", sorted(ENCODINGS))
+def test_codes_beyond_32_bits(kind: str) -> None:
+    """Five arguments over a hundred objects: the last atom has a number near ten to the tenth."""
+    names = [f"o{i}" for i in range(100)]
+    task = task_of(
+        "(define (domain d) (:predicates (p ?a ?b ?c ?d ?e) (q ?a))"
+        " (:action f :parameters (?a ?b ?c ?d ?e) :precondition (p ?a ?b ?c ?d ?e)"
+        " :effect (and (p ?e ?d ?c ?b ?a) (not (p ?a ?b ?c ?d ?e)))))",
+        f"(define (problem x) (:domain d) (:objects {' '.join(names)})"
+        " (:init (p o99 o98 o97 o0 o1) (p o0 o0 o3 o2 o1) (p o43 o1 o2 o3 o99) (q o99)) (:goal (p o99 o98 o97 o0 o1)))",
+    )
+    assert int(task.initial_state.codes[-1]) > 2**33
+    spec = EncodingSpec(kind)
+    search = LookaheadSpec(kind="flat" if kind == "aa" else "iw")
+    check([(lookahead(task, spec=search), None), (lookahead(task, spec=search), Goal([]))], spec, task)
+
+
 def test_no_queries() -> None:
     """An empty batch has all its arrays."""
     task = rich_task()
@@ -225,6 +243,29 @@ def test_trees_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"offsets|tree"):
             assemble([(replace(flat, **change), None)], Vocabulary.of(task.domain, actions), actions)
+
+
+def test_too_large_a_batch_is_refused_before_it_is_built() -> None:
+    """A chain of 70,000 states has 2.4 billion ordered pairs of depths, counted without listing them."""
+    task = rich_task()
+    spec = EncodingSpec(negative_goals=True)
+    tree = lookahead(task)
+    count = 70_000
+    chain = replace(
+        tree,
+        parent=np.arange(-1, count - 1, dtype=np.int32),
+        depth=np.arange(count, dtype=np.int32),
+        schema=np.zeros(count, np.int32),
+        added_offset=np.zeros(count + 1, np.int64),
+        added=tree.added[:0],
+        deleted_offset=np.zeros(count + 1, np.int64),
+        deleted=tree.deleted[:0],
+    )
+    with pytest.raises(SaltusError, match="arguments; use fewer queries"):
+        assemble([(chain, None)], Vocabulary.of(task.domain, spec), spec)
+    fewer = replace(spec, depth_nodes=False)
+    batch = assemble([(chain, None)], Vocabulary.of(task.domain, fewer), fewer)
+    assert batch.node_count == len(task.objects) + 1 + count - 1
 
 
 def test_twins_share_names() -> None:

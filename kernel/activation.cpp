@@ -42,6 +42,49 @@ constexpr std::int64_t kWorthAThread = 1 << 16;
 SALTUS_MISH(mish_float, float, 20)
 SALTUS_MISH(mish_double, double, 40)
 
+constexpr int kSmallest = -80;  // exp of less is denormal in float and no share worth having
+
+#define SALTUS_SMOOTH(NAME, REAL)                                                                                       \
+    SALTUS_CLONES void NAME(const REAL* values, std::int64_t width, const std::int32_t* offset, const std::int32_t* source, \
+                            REAL sharpness, REAL* joined, REAL* share, std::int64_t begin, std::int64_t end) {          \
+        std::vector<REAL> total(static_cast<std::size_t>(width));                                                       \
+        for (std::int64_t i = begin; i < end; ++i) {                                                                    \
+            REAL* top = joined + i * width;                                                                             \
+            const std::int32_t low = offset[i];                                                                         \
+            const std::int32_t high = offset[i + 1];                                                                    \
+            if (low == high) {                                                                                          \
+                std::fill(top, top + width, REAL{0});                                                                   \
+                continue;                                                                                               \
+            }                                                                                                           \
+            const REAL* first = values + source[low] * width;                                                           \
+            for (std::int64_t k = 0; k < width; ++k) top[k] = first[k];                                                 \
+            for (std::int32_t j = low + 1; j < high; ++j) {                                                             \
+                const REAL* row = values + source[j] * width;                                                           \
+                for (std::int64_t k = 0; k < width; ++k) top[k] = row[k] > top[k] ? row[k] : top[k];                    \
+            }                                                                                                           \
+            REAL* sum = total.data();                                                                                   \
+            std::fill(sum, sum + width, REAL{0});                                                                       \
+            for (std::int32_t j = low; j < high; ++j) {                                                                 \
+                const REAL* row = values + source[j] * width;                                                           \
+                REAL* part = share != nullptr ? share + source[j] * width : nullptr;                                    \
+                for (std::int64_t k = 0; k < width; ++k) {                                                              \
+                    const REAL e = std::exp(std::max(sharpness * (row[k] - top[k]), REAL{kSmallest}));                  \
+                    sum[k] += e;                                                                                        \
+                    if (part != nullptr) part[k] = e;                                                                   \
+                }                                                                                                       \
+            }                                                                                                           \
+            if (share != nullptr)                                                                                       \
+                for (std::int32_t j = low; j < high; ++j) {                                                             \
+                    REAL* part = share + source[j] * width;                                                             \
+                    for (std::int64_t k = 0; k < width; ++k) part[k] /= sum[k];                                         \
+                }                                                                                                       \
+            for (std::int64_t k = 0; k < width; ++k) top[k] += std::log(sum[k]) / sharpness;                            \
+        }                                                                                                               \
+    }
+
+SALTUS_SMOOTH(smooth_float, float)
+SALTUS_SMOOTH(smooth_double, double)
+
 template <typename Work>
 void in_parts(std::int64_t count, std::int32_t threads, Work&& work) {
     const std::int64_t parts = std::clamp<std::int64_t>(count / kWorthAThread, 1, std::max(1, threads));
@@ -79,6 +122,38 @@ void mish_backward<float>(const float* x, const float* g, float* output, std::in
 template <>
 void mish_backward<double>(const double* x, const double* g, double* output, std::int64_t count, std::int32_t threads) {
     in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_double_backward(x + begin, g + begin, output + begin, end - begin); });
+}
+
+template <typename Real, typename Run>
+void smooth_in_parts(std::int64_t width, std::span<const std::int32_t> offset, std::int32_t threads, Run&& run) {
+    // Cut where the rows are halved, not the segments: degrees differ by orders of magnitude.
+    const std::int64_t rows = offset.back();
+    const auto segments = static_cast<std::int64_t>(offset.size()) - 1;
+    in_parts(rows * width, threads, [=](std::int64_t begin, std::int64_t end) {
+        auto segment_at = [&](std::int64_t number) {
+            const auto found = std::lower_bound(offset.begin(), offset.end(), static_cast<std::int32_t>(number / width));
+            return static_cast<std::int64_t>(found - offset.begin());
+        };
+        const std::int64_t first = begin == 0 ? 0 : segment_at(begin);
+        const std::int64_t last = end == rows * width ? segments : segment_at(end);
+        run(first, last);
+    });
+}
+
+template <>
+void smooth_maximum<float>(const float* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
+                           float sharpness, float* joined, float* share, std::int32_t threads) {
+    smooth_in_parts<float>(width, offset, threads, [=](std::int64_t first, std::int64_t last) {
+        smooth_float(values, width, offset.data(), source, sharpness, joined, share, first, last);
+    });
+}
+
+template <>
+void smooth_maximum<double>(const double* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
+                            double sharpness, double* joined, double* share, std::int32_t threads) {
+    smooth_in_parts<double>(width, offset, threads, [=](std::int64_t first, std::int64_t last) {
+        smooth_double(values, width, offset.data(), source, sharpness, joined, share, first, last);
+    });
 }
 
 }  // namespace saltus

@@ -175,6 +175,21 @@ void mish_backward(Matrix<const Real> x, Matrix<const Real> gradient, Matrix<Rea
     saltus::mish_backward<Real>(x.data(), gradient.data(), output.data(), static_cast<std::int64_t>(x.size()), threads);
 }
 
+template <typename Real>
+void smooth_maximum(Matrix<const Real> values, Input<std::int32_t> offset, Input<std::int32_t> source, double sharpness,
+                    Matrix<Real> joined, std::optional<Matrix<Real>> share, std::int32_t threads) {
+    const auto offsets = view(offset);
+    if (offsets.empty() || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != source.shape(0) ||
+        !std::is_sorted(offsets.begin(), offsets.end()) || joined.shape(0) + 1 != offsets.size() || joined.shape(1) != values.shape(1) ||
+        (share && (share->shape(0) != values.shape(0) || share->shape(1) != values.shape(1))))
+        throw nb::value_error("smooth_maximum: sizes do not fit");
+    for (std::int32_t row : view(source))
+        if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0)) throw nb::value_error("smooth_maximum: source out of range");
+    nb::gil_scoped_release release;
+    saltus::smooth_maximum<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), offsets, source.data(),
+                                 static_cast<Real>(sharpness), joined.data(), share ? share->data() : nullptr, threads);
+}
+
 // Every query is (task, state, positive goals, negative goals, the tree's nine arrays in the order of GraphQuery).
 nb::tuple assemble_graphs(const saltus::GraphLayout& layout, const nb::list& queries, std::int32_t threads) {
     std::vector<Input<std::int64_t>> wide;
@@ -296,4 +311,8 @@ NB_MODULE(_kernel, module) {
     module.def("mish", &mish<double>, "x"_a, "output"_a.noconvert(), "threads"_a);
     module.def("mish_backward", &mish_backward<float>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
     module.def("mish_backward", &mish_backward<double>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
+    module.def("smooth_maximum", &smooth_maximum<float>, "values"_a, "offset"_a, "source"_a, "sharpness"_a, "joined"_a.noconvert(),
+               "share"_a.none().noconvert(), "threads"_a);
+    module.def("smooth_maximum", &smooth_maximum<double>, "values"_a, "offset"_a, "source"_a, "sharpness"_a, "joined"_a.noconvert(),
+               "share"_a.none().noconvert(), "threads"_a);
 }

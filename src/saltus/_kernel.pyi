@@ -149,3 +149,12 @@ def mish(x: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], thread
 def mish_backward(
     x: NDArray[np.floating[Any]], gradient: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], threads: int
 ) -> None: ...
+def smooth_maximum(
+    values: NDArray[np.floating[Any]],
+    offset: NDArray[np.int32],
+    source: NDArray[np.int32],
+    sharpness: float,
+    joined: NDArray[np.floating[Any]],
+    share: NDArray[np.floating[Any]] | None,
+    threads: int,
+) -> None: ...

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from saltus.model.layout import Group, Layout
-from saltus.model.segments import mish, mish_backward, reduce_segments
+from saltus.model.segments import mish, mish_backward, reduce_segments, smooth_maximum
 
 if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
@@ -87,12 +87,12 @@ class Engine:
             step = max(1, end - start) if keep else CHUNK_ROWS
             for low in range(start, end, step):
                 rows = slice(low, min(low + step, end))
-                arguments = x.index_select(0, group.index[rows].reshape(-1)).view(-1, group.arity * self.size)
+                arguments = output[rows]  # becomes the residual
+                torch.index_select(x, 0, group.index[rows].reshape(-1), out=arguments.view(-1, self.size))
                 inner = torch.addmm(bias1[number], arguments, weight1[number])
                 if keep:
                     hidden[rows] = inner
-                arguments += bias2[number]  # becomes the residual
-                torch.addmm(arguments, mish(inner, None if keep else inner), weight2[number], out=output[rows])
+                arguments.addmm_(mish(inner, inner), weight2[number]).add_(bias2[number])
         return hidden
 
     def aggregate(self, messages: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
@@ -110,20 +110,16 @@ class Engine:
             factor = layout.degree.clamp(min=1).to(messages.dtype).reciprocal()[:, None]
             share = factor.index_select(0, target).expand_as(messages).contiguous() if keep else messages
             return total * factor, share
-        highest = reduce(messages, "max")
-        silent = layout.degree == 0
-        highest.masked_fill_(silent[:, None], 0.0)
-        if kind == "max":
-            if not keep:
-                return highest, messages
-            reached = (messages == highest.index_select(0, target)).to(messages.dtype)
-            ties = reduce(reached, "sum").clamp_(min=1)
-            return highest, reached.div_(ties.index_select(0, target))
-        k = self.spec.sharpness
-        parts = messages.sub_(highest.index_select(0, target)).mul_(k).exp_()
-        total = reduce(parts, "sum").masked_fill_(silent[:, None], 1.0)
-        joined = highest.add_(total.log(), alpha=1 / k)
-        return joined, parts.div_(total.index_select(0, target)) if keep else parts
+        if kind == "smooth-max":
+            return smooth_maximum(
+                messages, layout.slot_offset, layout.slot_source, target, self.spec.sharpness, keep=keep
+            )
+        highest = reduce(messages, "max").masked_fill_((layout.degree == 0)[:, None], 0.0)
+        if not keep:
+            return highest, messages
+        reached = (messages == highest.index_select(0, target)).to(messages.dtype)
+        ties = reduce(reached, "sum").clamp_(min=1)
+        return highest, reached.div_(ties.index_select(0, target))
 
     def by_group(self, values: Tensor) -> list[Tensor]:
         """Rows in group order, cut into one [rows, arity * embedding] tensor a group."""

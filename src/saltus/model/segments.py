@@ -59,6 +59,29 @@ def mish_backward(gradient: Tensor, x: Tensor) -> Tensor:
     return gradient
 
 
+def smooth_maximum(
+    values: Tensor, offset: Tensor, source: Tensor, target: Tensor, sharpness: float, *, keep: bool
+) -> tuple[Tensor, Tensor]:
+    """Smooth maximum of every segment, 0 for an empty one; and, if kept, every row's share of its segment's sum, in the
+    place of `values`. Segment i has the rows source[offset[i]:offset[i+1]]; `target` names the segment of every row."""
+    joined = values.new_empty(len(offset) - 1, values.shape[1])
+    if values.device.type == "cpu":
+        share = values.numpy() if keep else None
+        threads = torch.get_num_threads()
+        _kernel.smooth_maximum(
+            values.numpy(), offset.numpy(), source.numpy(), sharpness, joined.numpy(), share, threads
+        )
+        return joined, values
+    owner = target.index_select(0, source)
+    highest = reduce_segments(values, offset, source, owner, "max")
+    silent = torch.isinf(highest)
+    highest.masked_fill_(silent, 0.0)
+    parts = values.sub_(highest.index_select(0, target)).mul_(sharpness).exp_()
+    total = reduce_segments(parts, offset, source, owner, "sum").masked_fill_(silent, 1.0)
+    torch.add(highest, total.log(), alpha=1 / sharpness, out=joined)
+    return joined, parts.div_(total.index_select(0, target)) if keep else parts
+
+
 class _SegmentSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:

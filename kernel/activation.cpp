@@ -42,9 +42,8 @@ constexpr std::int64_t kWorthAThread = 1 << 16;
 SALTUS_MISH(mish_float, float, 20)
 SALTUS_MISH(mish_double, double, 40)
 
-constexpr int kSmallest = -80;  // exp of less is denormal in float and no share worth having
-
-#define SALTUS_SMOOTH(NAME, REAL)                                                                                       \
+// A share below exp(LEAST) is none: products with it would be denormal, which costs a hundred times as much.
+#define SALTUS_SMOOTH(NAME, REAL, LEAST)                                                                                       \
     SALTUS_CLONES void NAME(const REAL* values, std::int64_t width, const std::int32_t* offset, const std::int32_t* source, \
                             REAL sharpness, REAL* joined, REAL* share, std::int64_t begin, std::int64_t end) {          \
         std::vector<REAL> total(static_cast<std::size_t>(width));                                                       \
@@ -68,7 +67,8 @@ constexpr int kSmallest = -80;  // exp of less is denormal in float and no share
                 const REAL* row = values + source[j] * width;                                                           \
                 REAL* part = share != nullptr ? share + source[j] * width : nullptr;                                    \
                 for (std::int64_t k = 0; k < width; ++k) {                                                              \
-                    const REAL e = std::exp(std::max(sharpness * (row[k] - top[k]), REAL{kSmallest}));                  \
+                    const REAL z = sharpness * (row[k] - top[k]);                                                       \
+                    const REAL e = z < REAL{LEAST} ? REAL{0} : std::exp(z);                                             \
                     sum[k] += e;                                                                                        \
                     if (part != nullptr) part[k] = e;                                                                   \
                 }                                                                                                       \
@@ -82,8 +82,8 @@ constexpr int kSmallest = -80;  // exp of less is denormal in float and no share
         }                                                                                                               \
     }
 
-SALTUS_SMOOTH(smooth_float, float)
-SALTUS_SMOOTH(smooth_double, double)
+SALTUS_SMOOTH(smooth_float, float, -40)
+SALTUS_SMOOTH(smooth_double, double, -80)
 
 template <typename Work>
 void in_parts(std::int64_t count, std::int32_t threads, Work&& work) {

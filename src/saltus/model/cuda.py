@@ -5,7 +5,8 @@ messages where the target's segment wants them; one kernel reduces the segments.
 for the gradients by the arguments, one for those by the weights, which are summed in a table with a row for every piece
 of work, so that nothing is added by atomics and the same input gives the same bits. Tiles hold atoms of one relation.
 
-Products are float32 by three TF32 products each (`tf32x3`), as exact as float32; `PRECISION` chooses otherwise.
+Products are float32 by three TF32 products each (`tf32x3`), as exact as float32, unless the specification asks for
+less.
 Relations of more than four arguments (actions of the encoding `aa`) take the base class's matrix products.
 """
 
@@ -15,7 +16,6 @@ Relations of more than four arguments (actions of the encoding `aa`) take the ba
 from __future__ import annotations
 
 import importlib.util
-import os
 from typing import TYPE_CHECKING
 
 import torch
@@ -27,8 +27,8 @@ from saltus.model.layout import TILE, Layout
 if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
 
-PRECISION = os.environ.get("SALTUS_DOT", "tf32x3")
-"""Triton's name for the precision of products: tf32x3, ieee, or tf32 (three digits)."""
+PRECISIONS = {"float32": "tf32x3", "tf32": "tf32", "bf16": "bf16"}
+"""How the kernels multiply for every precision of the specification."""
 
 MAX_ARITY = 4
 
@@ -49,6 +49,13 @@ def is_available() -> bool:
 if is_available():
     import triton
     import triton.language as tl
+
+    @triton.jit
+    def _dot(a, b, P: tl.constexpr):
+        """Matrix product in the precision asked for, summed in float32."""
+        if P == "bf16":
+            return tl.dot(a.to(tl.bfloat16), b.to(tl.bfloat16))
+        return tl.dot(a, b, input_precision=P)
 
     @triton.jit
     def _mish(x):
@@ -94,16 +101,16 @@ if is_available():
             inner = tl.zeros([BM, D], tl.float32)
             for j in tl.static_range(A):
                 xj = _rows_of(x, index, rows, ok, d, j, A, D)
-                inner += tl.dot(xj, _block(w1, relation, j, i, d, A, D), input_precision=P)
+                inner += _dot(xj, _block(w1, relation, j, i, d, A, D), P)
             inner += tl.load(b1 + relation * K + i * D + d)[None, :]
             h = _mish(inner)
-            y0 += tl.dot(h, _block(w2, relation, i, 0, d, A, D), input_precision=P)
+            y0 += _dot(h, _block(w2, relation, i, 0, d, A, D), P)
             if A > 1:
-                y1 += tl.dot(h, _block(w2, relation, i, 1, d, A, D), input_precision=P)
+                y1 += _dot(h, _block(w2, relation, i, 1, d, A, D), P)
             if A > 2:
-                y2 += tl.dot(h, _block(w2, relation, i, 2, d, A, D), input_precision=P)
+                y2 += _dot(h, _block(w2, relation, i, 2, d, A, D), P)
             if A > 3:
-                y3 += tl.dot(h, _block(w2, relation, i, 3, d, A, D), input_precision=P)
+                y3 += _dot(h, _block(w2, relation, i, 3, d, A, D), P)
         for o in tl.static_range(A):
             y = y0
             if o == 1:
@@ -210,25 +217,25 @@ if is_available():
             inner = tl.zeros([BM, D], tl.float32)
             for j in tl.static_range(A):
                 xj = _rows_of(x, index, rows, ok, d, j, A, D)
-                inner += tl.dot(xj, _block(w1, relation, j, i, d, A, D), input_precision=P)
+                inner += _dot(xj, _block(w1, relation, j, i, d, A, D), P)
             inner += tl.load(b1 + relation * K + i * D + d)[None, :]
-            dh = tl.dot(g0, tl.trans(_block(w2, relation, i, 0, d, A, D)), input_precision=P)
+            dh = _dot(g0, tl.trans(_block(w2, relation, i, 0, d, A, D)), P)
             if A > 1:
-                dh += tl.dot(g1, tl.trans(_block(w2, relation, i, 1, d, A, D)), input_precision=P)
+                dh += _dot(g1, tl.trans(_block(w2, relation, i, 1, d, A, D)), P)
             if A > 2:
-                dh += tl.dot(g2, tl.trans(_block(w2, relation, i, 2, d, A, D)), input_precision=P)
+                dh += _dot(g2, tl.trans(_block(w2, relation, i, 2, d, A, D)), P)
             if A > 3:
-                dh += tl.dot(g3, tl.trans(_block(w2, relation, i, 3, d, A, D)), input_precision=P)
+                dh += _dot(g3, tl.trans(_block(w2, relation, i, 3, d, A, D)), P)
             di = dh * _mish_slope(inner)
             tl.store(hidden + rows[:, None] * K + i * D + d[None, :], _mish(inner), mask=ok[:, None])
             tl.store(d_inner + rows[:, None] * K + i * D + d[None, :], di, mask=ok[:, None])
-            x0 += tl.dot(di, tl.trans(_block(w1, relation, 0, i, d, A, D)), input_precision=P)
+            x0 += _dot(di, tl.trans(_block(w1, relation, 0, i, d, A, D)), P)
             if A > 1:
-                x1 += tl.dot(di, tl.trans(_block(w1, relation, 1, i, d, A, D)), input_precision=P)
+                x1 += _dot(di, tl.trans(_block(w1, relation, 1, i, d, A, D)), P)
             if A > 2:
-                x2 += tl.dot(di, tl.trans(_block(w1, relation, 2, i, d, A, D)), input_precision=P)
+                x2 += _dot(di, tl.trans(_block(w1, relation, 2, i, d, A, D)), P)
             if A > 3:
-                x3 += tl.dot(di, tl.trans(_block(w1, relation, 3, i, d, A, D)), input_precision=P)
+                x3 += _dot(di, tl.trans(_block(w1, relation, 3, i, d, A, D)), P)
         for o in tl.static_range(A):
             y = x0
             if o == 1:
@@ -265,7 +272,7 @@ if is_available():
             else:
                 left = tl.load(hidden + rows[:, None] * K + p * D + d[None, :], mask=ok[:, None], other=0.0)
                 right = tl.load(change + rows[:, None] * K + q * D + d[None, :], mask=ok[:, None], other=0.0)
-            total += tl.dot(tl.trans(left), right, input_precision=P)
+            total += _dot(tl.trans(left), right, P)
             bias += tl.sum(right, axis=0)
         at = sums + (piece * 2 + which) * K * K + (p * D + d[:, None]) * K + q * D + d[None, :]
         tl.store(at, tl.load(at) + total)
@@ -294,8 +301,8 @@ if is_available():
     @triton.jit
     def _update_inner(x, m, u1, c1, i, d, D: tl.constexpr, P: tl.constexpr):
         """Block i of the update network's hidden layer before activation."""
-        inner = tl.dot(x, _update_block(u1, i, 0, d, 2 * D, D), input_precision=P)
-        inner += tl.dot(m, _update_block(u1, i, 1, d, 2 * D, D), input_precision=P)
+        inner = _dot(x, _update_block(u1, i, 0, d, 2 * D, D), P)
+        inner += _dot(m, _update_block(u1, i, 1, d, 2 * D, D), P)
         return inner + tl.load(c1 + i * D + d)[None, :]
 
     @triton.jit
@@ -313,7 +320,7 @@ if is_available():
         change = tl.zeros([BN, D], tl.float32) + tl.load(c2 + d)[None, :]
         for i in tl.static_range(2):
             h = _mish(_update_inner(xs, ms, u1, c1, i, d, D, P))
-            change += tl.dot(h, _update_block(u2, 0, i, d, 2 * D, D), input_precision=P)
+            change += _dot(h, _update_block(u2, 0, i, d, 2 * D, D), P)
         if NORM:
             centred = change - tl.sum(change, axis=1)[:, None] / D
             spread = tl.rsqrt(tl.sum(centred * centred, axis=1) / D + 1e-5)[:, None]
@@ -343,7 +350,7 @@ if is_available():
             change = tl.zeros([BN, D], tl.float32) + tl.load(c2 + d)[None, :]
             for i in tl.static_range(2):
                 h = _mish(_update_inner(xs, ms, u1, c1, i, d, D, P))
-                change += tl.dot(h, _update_block(u2, 0, i, d, 2 * D, D), input_precision=P)
+                change += _dot(h, _update_block(u2, 0, i, d, 2 * D, D), P)
             centred = change - tl.sum(change, axis=1)[:, None] / D
             spread = tl.rsqrt(tl.sum(centred * centred, axis=1) / D + 1e-5)[:, None]
             normal = centred * spread
@@ -361,16 +368,16 @@ if is_available():
             inner = _update_inner(xs, ms, u1, c1, i, d, D, P)
             h = _mish(inner)
             block = sums + 4 * D * D + d[:, None] * (2 * D) + i * D + d[None, :]
-            tl.store(block, tl.load(block) + tl.dot(tl.trans(g), h, input_precision=P))
-            di = tl.dot(g, tl.trans(_update_block(u2, 0, i, d, 2 * D, D)), input_precision=P) * _mish_slope(inner)
+            tl.store(block, tl.load(block) + _dot(tl.trans(g), h, P))
+            di = _dot(g, tl.trans(_update_block(u2, 0, i, d, 2 * D, D)), P) * _mish_slope(inner)
             di = tl.where(ok, di, 0.0)
             place = biases + i * D + d
             tl.store(place, tl.load(place) + tl.sum(di, axis=0))
             block = sums + (i * D + d[:, None]) * (2 * D) + d[None, :]
-            tl.store(block, tl.load(block) + tl.dot(tl.trans(di), xs, input_precision=P))
-            tl.store(block + D, tl.load(block + D) + tl.dot(tl.trans(di), ms, input_precision=P))
-            dx += tl.dot(di, tl.trans(_update_block(u1, i, 0, d, 2 * D, D)), input_precision=P)
-            dm += tl.dot(di, tl.trans(_update_block(u1, i, 1, d, 2 * D, D)), input_precision=P)
+            tl.store(block, tl.load(block) + _dot(tl.trans(di), xs, P))
+            tl.store(block + D, tl.load(block + D) + _dot(tl.trans(di), ms, P))
+            dx += _dot(di, tl.trans(_update_block(u1, i, 0, d, 2 * D, D)), P)
+            dm += _dot(di, tl.trans(_update_block(u1, i, 1, d, 2 * D, D)), P)
         tl.store(d_x + at, dx, mask=ok)
         tl.store(d_joined + at, dm, mask=ok)
 
@@ -383,6 +390,7 @@ class CudaEngine(Engine):
         fits = self.size in (16, 32, 64) and weights[0].dtype == torch.float32
         self.fused = fits and all(group.arity <= MAX_ARITY for group in layout.groups)
         self.mode = MODES[self.spec.aggregation]
+        self.precision = PRECISIONS[self.spec.precision]
         self.scale, self.shift = self.norm or (self.bias2, self.bias2)
         self.node_tiles = -(-layout.node_count // NODES)
 
@@ -396,7 +404,7 @@ class CudaEngine(Engine):
             if len(group.tiles):
                 messages_kernel[(len(group.tiles),)](
                     x, group.index, group.position, group.tiles, w1, b1, w2, b2, messages,
-                    A=group.arity, D=self.size, BM=TILE, P=PRECISION, num_warps=4,
+                    A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
                 )  # fmt: skip
         joined, result = torch.empty_like(x), torch.empty_like(x)
         ties = torch.empty_like(x) if self.mode == 1 else joined
@@ -406,7 +414,7 @@ class CudaEngine(Engine):
         )  # fmt: skip
         update_kernel[(self.node_tiles,)](
             x, joined, self.update1, self.bias1, self.update2, self.bias2, self.scale, self.shift, result,
-            layout.node_count, NORM=bool(self.norm), D=self.size, BN=NODES, P=PRECISION, num_warps=4,
+            layout.node_count, NORM=bool(self.norm), D=self.size, BN=NODES, P=self.precision, num_warps=4,
         )  # fmt: skip
         return result, Saved(x, joined, [messages], [ties]) if keep else None
 
@@ -436,7 +444,7 @@ class CudaEngine(Engine):
         update_backward_kernel[(self.node_tiles,)](
             saved.x, saved.joined, self.update1, self.bias1, self.update2, self.bias2, self.scale, gradient,
             d_x, d_joined, self.update_sums, layout.node_count,
-            NORM=bool(self.norm), D=self.size, BN=NODES, P=PRECISION, num_warps=4,
+            NORM=bool(self.norm), D=self.size, BN=NODES, P=self.precision, num_warps=4,
         )  # fmt: skip
         hidden, d_inner, change = self.scratch
         for number, group in enumerate(layout.groups):
@@ -447,11 +455,11 @@ class CudaEngine(Engine):
                 saved.x, saved.hidden[0], saved.joined, saved.share[0], layout.slot_offset, d_joined,
                 group.index, group.position, group.tiles, w1, b1, w2,
                 self.d_slots, hidden, d_inner, change, self.spec.sharpness,
-                MODE=self.mode, A=group.arity, D=self.size, BM=TILE, P=PRECISION, num_warps=4,
+                MODE=self.mode, A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
             )  # fmt: skip
             weights_kernel[(len(group.pieces), group.arity * group.arity, 2)](
                 saved.x, group.index, group.pieces, hidden, d_inner, change, *self.sums[number],
-                A=group.arity, D=self.size, BM=TILE, P=PRECISION, num_warps=4,
+                A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
             )  # fmt: skip
         segment_sum_kernel[(layout.node_count,)](
             self.d_slots, layout.slot_offset, d_x, result, D=self.size, BS=SEGMENT_ROWS, num_warps=2

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from saltus.errors import ConfigurationError
 
+PRECISIONS = ("float32", "tf32", "bf16")
+"""Of the matrix products on a GPU."""
+
 AGGREGATIONS = ("smooth-max", "max", "sum", "mean")
 """How the messages to a node become one."""
 
@@ -27,6 +30,8 @@ class ModelSpec:
     """Factor inside of the log-sum-exp."""
     norm: bool = True
     """Layer norm after the update network."""
+    precision: str = "float32"
+    """Of the matrix products on a GPU: float32, tf32 or bf16; sums are float32 in any case, and so is the CPU."""
 
     def __post_init__(self) -> None:
         if self.embedding < 1:
@@ -37,5 +42,7 @@ class ModelSpec:
             raise ConfigurationError(
                 f"model: aggregation is {self.aggregation!r}, expected one of {', '.join(AGGREGATIONS)}"
             )
+        if self.precision not in PRECISIONS:
+            raise ConfigurationError(f"model: precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
         if self.sharpness <= 0:
             raise ConfigurationError(f"model: sharpness is {self.sharpness}, expected more than 0")

@@ -11,7 +11,7 @@ from typing import ParamSpec
 import typer
 
 import saltus
-from saltus.cli import explore, generate, graph, inspect, output
+from saltus.cli import explore, generate, graph, inspect, output, policies
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -28,6 +28,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "graph": graph.graph,
     "domains": generate.domains,
     "generate": generate.generate,
+    "policies": policies.policies,
 }
 
 

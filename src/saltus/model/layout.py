@@ -109,6 +109,8 @@ class Layout:
     """int64 [queries + 1]: candidates of every query."""
     candidate_node: Tensor
     candidate_graph: Tensor
+    graph_candidate: Tensor
+    """int32 [graphs + 1]: candidates of every graph; they are in the order of their graphs."""
     source_graph: Tensor
     depth_node: Tensor
     depth_graph: Tensor
@@ -168,6 +170,9 @@ def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
         candidate_offset=torch.from_numpy(np.array(batch.candidate_offset, np.int64)),
         candidate_node=torch.from_numpy(batch.candidate_node.astype(np.int64)),
         candidate_graph=torch.from_numpy(batch.candidate_graph.astype(np.int64)),
+        graph_candidate=torch.from_numpy(
+            np.searchsorted(batch.candidate_graph, np.arange(batch.graph_count + 1)).astype(np.int32)
+        ),
         source_graph=torch.from_numpy(batch.source_graph.astype(np.int64)),
         depth_node=torch.from_numpy(batch.depth_node.astype(np.int64)),
         depth_graph=torch.from_numpy(batch.depth_graph.astype(np.int64)),

@@ -21,7 +21,7 @@ from torch.nn import functional
 from saltus.model.body import run_body
 from saltus.model.layout import Layout
 from saltus.model.plain import plain_body
-from saltus.model.segments import segment_sum
+from saltus.model.segments import segment_sum, spread
 from saltus.model.spec import READOUTS, ModelSpec
 
 
@@ -89,7 +89,9 @@ class RelationalNetwork(nn.Module):
         """Scores of a batch after `layers` rounds (default: the specification's); `plain` takes the slow twin."""
         rounds = layers if layers is not None else self.spec.layers
         embedding = (plain_body if plain else run_body)(self, layout, rounds)  # [nodes, embedding]
-        return Scores(self._values(embedding, layout), self.depth(embedding[layout.depth_node]).squeeze(-1))
+        return Scores(
+            self._values(embedding, layout), self.depth(embedding.index_select(0, layout.depth_node)).squeeze(-1)
+        )
 
     def _values(self, embedding: Tensor, layout: Layout) -> Tensor:
         if self.readout_kind == "pair":
@@ -101,8 +103,8 @@ class RelationalNetwork(nn.Module):
             values: Tensor = self.readout(context).squeeze(-1)
             return values.index_select(0, layout.candidate_graph)
         candidate = embedding.index_select(0, layout.candidate_node)
-        pair = torch.cat([candidate, context.index_select(0, layout.candidate_graph)], dim=1)
-        result: Tensor = self.readout(pair).squeeze(-1)
+        around = spread(context, layout.graph_candidate, layout.candidate_graph)
+        result: Tensor = self.readout(torch.cat([candidate, around], dim=1)).squeeze(-1)
         return result
 
     def message_weights(self) -> list[MessageWeights]:

@@ -34,11 +34,10 @@ def reduce_segments(values: Tensor, offset: Tensor, source: Tensor | None, owner
         )
         return result
     rows = values if source is None else values.index_select(0, source)
-    start = 0.0 if kind == "sum" else -torch.inf
-    result = torch.full((len(offset) - 1, values.shape[1]), start, dtype=values.dtype, device=values.device)
     if kind == "sum":
-        return result.index_add_(0, owner, rows)
-    return result.index_reduce_(0, owner, rows, "amax")
+        return torch.segment_reduce(rows, "sum", offsets=offset, axis=0, initial=0)
+    result = torch.full((len(offset) - 1, values.shape[1]), -torch.inf, dtype=values.dtype, device=values.device)
+    return result.scatter_reduce_(0, owner.long()[:, None].expand_as(rows), rows, "amax")
 
 
 def mish(x: Tensor, output: Tensor | None = None) -> Tensor:
@@ -92,6 +91,24 @@ class _SegmentSum(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         (owner,) = ctx.saved_tensors
         return gradients[0].index_select(0, owner), None, None
+
+
+class _Spread(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:
+        ctx.save_for_backward(offset, owner)
+        return values.index_select(0, owner)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        offset, owner = ctx.saved_tensors
+        return reduce_segments(gradients[0], offset, None, owner, "sum"), None, None
+
+
+def spread(values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:
+    """The segment's row for every entry of a segment, with gradient: the opposite of `segment_sum`."""
+    result: Tensor = _Spread.apply(values, offset, owner)  # type: ignore[no-untyped-call]
+    return result
 
 
 def segment_sum(values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:

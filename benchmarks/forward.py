@@ -1,0 +1,144 @@
+"""One greedy decision on the CPU, measured: lookahead, graph and forward pass (30 rounds) at the initial state.
+
+1. The largest problem of each domain, each in a process of its own: time of every part (best of several) and the peak
+   memory of the process.
+2. Peak memory of the encoding `ext` over `ad`, forward and backward, for the same tree: blocksworld medium p15.
+
+    python benchmarks/forward.py --ipc DIR [--domain rovers] [--layers 30] [--threads 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MEGABYTE = 1e6
+PARTS = ("lookahead", "graph", "forward")
+
+
+def peak_memory(key: str = "VmHWM") -> int:
+    """Bytes of this process at its peak since it was reset, or now (Linux)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{key}:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"no {key} in /proc/self/status")
+
+
+def decide(domain: str, problem: str, layers: int, threads: int) -> dict[str, float]:
+    """Seconds of every part of a decision, and peak memory."""
+    import torch
+
+    import saltus
+    from saltus.graph import EncodingSpec, Vocabulary, assemble
+    from saltus.model import ModelSpec, RelationalNetwork, make_layout
+
+    torch.set_num_threads(threads)
+    task = saltus.load(domain, problem)
+    encoding = EncodingSpec()
+    vocabulary = Vocabulary.of(task.domain, encoding)
+    arities = tuple(relation.arity for relation in vocabulary)
+    network = RelationalNetwork(arities, "ad", ModelSpec(layers=layers)).eval()
+    best = dict.fromkeys(PARTS, float("inf"))
+    for _ in range(3):
+        start = time.perf_counter()
+        tree = saltus.lookahead(task)
+        searched = time.perf_counter()
+        layout = make_layout(assemble([(tree, None)], vocabulary, encoding), arities)
+        encoded = time.perf_counter()
+        with torch.inference_mode():
+            network(layout)
+        spans = (searched - start, encoded - searched, time.perf_counter() - encoded)
+        best = {part: min(best[part], span) for part, span in zip(PARTS, spans, strict=True)}
+        if sum(spans) > 20:
+            break
+    sizes = {"candidates": len(tree) - 1, "nodes": layout.node_count, "messages": layout.slot_count}
+    return {**best, **sizes, "objects": task.object_count, "bytes": peak_memory()}
+
+
+def train_memory(domain: str, problem: str, layers: int, kind: str) -> dict[str, float]:
+    """Bytes that forward and backward add at their peak."""
+    import saltus
+    from saltus.graph import EncodingSpec, Vocabulary, assemble
+    from saltus.model import ModelSpec, RelationalNetwork, make_layout
+
+    task = saltus.load(domain, problem)
+    encoding = EncodingSpec(kind=kind)
+    vocabulary = Vocabulary.of(task.domain, encoding)
+    arities = tuple(relation.arity for relation in vocabulary)
+    network = RelationalNetwork(arities, kind, ModelSpec(layers=layers))
+    tree = saltus.lookahead(task)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = peak_memory("VmRSS")
+    layout = make_layout(assemble([(tree, None)], vocabulary, encoding), arities)
+    network(layout).q.square().mean().backward()
+    return {"bytes": peak_memory() - before, "messages": layout.slot_count}
+
+
+def in_process(*arguments: str) -> dict[str, float] | str:
+    """Result of a job in a process of its own, or why there is none."""
+    done = subprocess.run([sys.executable, __file__, "--job", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:100]
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def main() -> None:
+    """Prints both tables, or one job's result for the parent process."""
+    if "--job" in sys.argv:
+        kind, *rest = sys.argv[sys.argv.index("--job") + 1 :]
+        domain, problem, layers, last = rest
+        job = decide(domain, problem, int(layers), int(last)) if kind == "decide" else None
+        print(json.dumps(job or train_memory(domain, problem, int(layers), last)))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ipc", default=os.environ.get("SALTUS_IPC2023"), help="folder of the IPC 2023 problems")
+    parser.add_argument("--domain", action="append", help="only this domain; may be repeated")
+    parser.add_argument("--layers", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    if not options.ipc:
+        parser.error("--ipc DIR or the environment variable SALTUS_IPC2023 is needed")
+    ipc = Path(options.ipc)
+    names = options.domain or sorted(path.name for path in ipc.iterdir() if (path / "domain.pddl").is_file())
+    print(f"one decision, {options.layers} rounds, {options.threads} threads")
+    print(
+        f"{'problem':<24}{'objects':>8}{'candidates':>11}{'messages':>10}"
+        f"{'lookahead':>11}{'graph':>9}{'forward':>10}{'MB':>8}"
+    )
+    for name in names:
+        problem = max((ipc / name / "testing").rglob("*.pddl"), key=lambda path: path.stat().st_size)
+        result = in_process(
+            "decide", str(ipc / name / "domain.pddl"), str(problem), str(options.layers), str(options.threads)
+        )
+        label = f"{name} {problem.parent.name} {problem.stem}"
+        if isinstance(result, str):
+            print(f"{label:<24}{result}")
+            continue
+        print(
+            f"{label:<24}{result['objects']:>8,}{result['candidates']:>11,}{result['messages']:>10,}"
+            f"{result['lookahead'] * 1e3:>8.1f} ms{result['graph'] * 1e3:>6.1f} ms{result['forward'] * 1e3:>7.0f} ms"
+            f"{result['bytes'] / MEGABYTE:>8.0f}"
+        )
+    base = ipc / "blocksworld"
+    memory = {
+        kind: in_process("memory", str(base / "domain.pddl"), str(base / "testing/medium/p15.pddl"), "10", kind)
+        for kind in ("ext", "ad")
+    }
+    ext, ad = memory["ext"], memory["ad"]
+    if isinstance(ext, dict) and isinstance(ad, dict):
+        print(
+            f"\nblocksworld medium p15, forward and backward, 10 rounds: ext {ext['bytes'] / MEGABYTE:.0f} MB, "
+            f"ad {ad['bytes'] / MEGABYTE:.0f} MB, ratio {ext['bytes'] / ad['bytes']:.1f}"
+        )
+    else:
+        print(memory)
+
+
+if __name__ == "__main__":
+    main()

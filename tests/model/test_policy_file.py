@@ -1,0 +1,148 @@
+"""Policy files: what is saved is loaded, and whatever is wrong with a file is said in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tests.conftest import ROOT
+
+from saltus.cli.exit_codes import ExitCode
+from saltus.cli.main import run
+from saltus.domains import DOMAINS
+from saltus.errors import ConfigurationError
+from saltus.graph import EncodingSpec, Vocabulary, assemble
+from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.model import ModelSpec, RelationalNetwork, make_layout
+from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
+from saltus.pddl import Domain, Source, parse_domain
+from saltus.task import load
+
+BLOCKS = ROOT / "examples" / "blocksworld"
+
+
+def domain_of(name: str) -> Domain:
+    return parse_domain(Source.from_file(DOMAINS[name].path))
+
+
+def make_policy(encoding: EncodingSpec | None = None) -> PolicyFile:
+    torch.manual_seed(0)
+    encoding = encoding or EncodingSpec()
+    domain = domain_of("blocksworld")
+    arities = tuple(relation.arity for relation in Vocabulary.of(domain, encoding))
+    network = RelationalNetwork(arities, encoding.kind, ModelSpec(layers=4, aggregation="max"))
+    kind = "flat" if encoding.kind == "aa" else "aiw"
+    return PolicyFile.of(network, domain, encoding, LookaheadSpec(kind=kind, capacity=7), {"domain": "blocksworld"})
+
+
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.safetensors"
+    save_policy(path, make_policy())
+    return path
+
+
+def rewrite(path: Path, change: dict[str, object]) -> None:
+    """Replaces parts of a file's description."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    description = {**json.loads(metadata["saltus-policy"]), **change}
+    save_file(load_file(path), path, {"saltus-policy": json.dumps(description)})
+
+
+@pytest.mark.parametrize("kind", ["ad", "aa", "ext", "int", "id"])
+def test_round_trip(tmp_path: Path, kind: str) -> None:
+    """Specifications, record and Q-values survive, bit for bit."""
+    policy = make_policy(EncodingSpec(kind=kind))
+    save_policy(tmp_path / "p.safetensors", policy)
+    again = load_policy_file(tmp_path / "p.safetensors", domain_of("blocksworld"))
+    assert (again.encoding, again.lookahead, again.record) == (policy.encoding, policy.lookahead, policy.record)
+    assert again.network.spec == policy.network.spec
+    assert again.vocabulary == policy.vocabulary
+    tree = lookahead(load(BLOCKS / "domain.pddl", BLOCKS / "p03.pddl"), spec=policy.lookahead)
+    layout = make_layout(assemble([(tree, None)], policy.vocabulary, policy.encoding), policy.network.arities)
+    with torch.inference_mode():
+        assert torch.equal(again.network(layout).q, policy.network(layout).q)
+
+
+def test_a_policy_is_small(tmp_path: Path) -> None:
+    assert saved(tmp_path).stat().st_size < 2_000_000
+
+
+def test_foreign_domain_is_refused_with_the_difference(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"another domain than 'ferry'.*type 'car - object' is not the policy's"):
+        load_policy_file(saved(tmp_path), domain_of("ferry"))
+
+
+def test_the_same_domain_under_another_name_is_accepted(tmp_path: Path) -> None:
+    text = (BLOCKS / "domain.pddl").read_text().replace("(domain blocksworld)", "(domain bricks)")
+    load_policy_file(saved(tmp_path), parse_domain(Source.from_bytes(text.encode())))
+
+
+def test_a_changed_effect_is_another_domain(tmp_path: Path) -> None:
+    text = (BLOCKS / "domain.pddl").read_text().replace("(on-table ?ob) (not (holding ?ob))", "(not (holding ?ob))")
+    with pytest.raises(PolicyError, match="schema 'putdown' is missing"):
+        load_policy_file(saved(tmp_path), parse_domain(Source.from_bytes(text.encode())))
+
+
+def damage(path: Path, kind: str) -> None:
+    content = path.read_bytes()
+    if kind == "truncated":
+        path.write_bytes(content[: len(content) // 2])
+    elif kind == "empty":
+        path.write_bytes(b"")
+    elif kind == "garbage":
+        path.write_bytes(bytes(range(256)) * 40)
+    elif kind == "plain tensors":
+        save_file({"x": torch.zeros(3)}, path)
+    elif kind == "future":
+        rewrite(path, {"version": 99})
+    elif kind == "unknown field":
+        rewrite(path, {"model": {"embedding": 32, "colour": 3}})
+    elif kind == "other sizes":
+        rewrite(path, {"model": {"embedding": 16}})
+    elif kind == "not a number":
+        tensors = load_file(path)
+        tensors["update.first.bias"][0] = float("nan")
+        from safetensors import safe_open
+
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata()
+        save_file(tensors, path, metadata)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("truncated", "damaged"),
+        ("empty", "damaged"),
+        ("garbage", "damaged"),
+        ("plain tensors", "no policy file"),
+        ("future", "format version 99, this program reads up to 1"),
+        ("unknown field", "unknown field 'colour'"),
+        ("other sizes", "damaged policy file"),
+        ("not a number", "no finite numbers"),
+    ],
+)
+def test_damaged_files(tmp_path: Path, kind: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A clear message, and exit code 31 on the command line."""
+    path = saved(tmp_path)
+    damage(path, kind)
+    with pytest.raises(PolicyError, match=message):
+        load_policy_file(path)
+    assert run(["policies", str(path)]) == ExitCode.INPUT_ERROR
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match="no such file"):
+        load_policy_file(tmp_path / "none.safetensors")
+
+
+def test_a_network_of_other_relations_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="not made for this domain"):
+        PolicyFile.of(RelationalNetwork((1, 2), "ad"), domain_of("ferry"), EncodingSpec(), LookaheadSpec())

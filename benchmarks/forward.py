@@ -127,13 +127,13 @@ def main() -> None:
         )
     base = ipc / "blocksworld"
     memory = {
-        kind: in_process("memory", str(base / "domain.pddl"), str(base / "testing/medium/p15.pddl"), "10", kind)
+        kind: in_process("memory", str(base / "domain.pddl"), str(base / "testing/medium/p15.pddl"), "30", kind)
         for kind in ("ext", "ad")
     }
     ext, ad = memory["ext"], memory["ad"]
     if isinstance(ext, dict) and isinstance(ad, dict):
         print(
-            f"\nblocksworld medium p15, forward and backward, 10 rounds: ext {ext['bytes'] / MEGABYTE:.0f} MB, "
+            f"\nblocksworld medium p15, forward and backward, 30 rounds: ext {ext['bytes'] / MEGABYTE:.0f} MB, "
             f"ad {ad['bytes'] / MEGABYTE:.0f} MB, ratio {ext['bytes'] / ad['bytes']:.1f}"
         )
     else:

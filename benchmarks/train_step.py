@@ -1,6 +1,6 @@
 """One training step, measured: forward, backward and Adam on 32 AIW-AD trees of real 20-block Blocksworld states.
 
-The fast path against the plain twin (the loop over relations) and, where it is installed, against the message passing of
+The fast path against the plain twin (the loop over relations) and, where it is installed, against the messages of
 `pymimir-rgnn`, on the same graphs, in one run. On a GPU the fast step is also replayed as a CUDA graph, and its parts
 are timed. The memory floor counts, for every round, the embeddings and messages read and written once forward and
 twice backward, over the bandwidth measured in the same run.

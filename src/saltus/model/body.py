@@ -50,6 +50,15 @@ class Engine:
         self.message_weights = [weights[4 * i : 4 * i + 4] for i in range(len(layout.groups))]
         self.update1, self.bias1, self.update2, self.bias2 = weights[4 * len(layout.groups) :][:4]
         self.norm = weights[4 * len(layout.groups) + 4 :] if network.spec.norm else ()
+        self._buffers: dict[str, Tensor] = {}
+
+    def buffer(self, name: str, rows: int, width: int) -> Tensor:
+        """Uninitialised memory [rows, width], the same for every use of a name: fresh memory would be paged in anew."""
+        wanted = rows * width
+        known = self._buffers.get(name)
+        if known is None or len(known) < wanted:
+            known = self._buffers[name] = self.update1.new_empty(wanted)
+        return known[:wanted].view(rows, width)
 
     # -- forward -----------------------------------------------------------------------------------------------------
 
@@ -89,10 +98,10 @@ class Engine:
                 rows = slice(low, min(low + step, end))
                 arguments = output[rows]  # becomes the residual
                 torch.index_select(x, 0, group.index[rows].reshape(-1), out=arguments.view(-1, self.size))
-                inner = torch.addmm(bias1[number], arguments, weight1[number])
-                if keep:
-                    hidden[rows] = inner
-                arguments.addmm_(mish(inner, inner), weight2[number]).add_(bias2[number])
+                active = self.buffer("active", len(arguments), arguments.shape[1])
+                inner = hidden[rows] if keep else active
+                torch.addmm(bias1[number], arguments, weight1[number], out=inner)
+                arguments.addmm_(mish(inner, active), weight2[number]).add_(bias2[number])
         return hidden
 
     def aggregate(self, messages: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
@@ -168,7 +177,7 @@ class Engine:
     def messages_backward(self, saved: Saved, d_joined: Tensor) -> Tensor:
         """Gradient by the embeddings, through the messages."""
         layout = self.layout
-        d_slots = d_joined.new_empty(layout.slot_count, self.size)
+        d_slots = self.buffer("slots", layout.slot_count, self.size)
         first = 0
         for number, group in enumerate(layout.groups):
             slots = group.index.numel()
@@ -188,12 +197,17 @@ class Engine:
             if rows.start == rows.stop:
                 continue
             places = group.index[rows].reshape(-1)
-            arguments = saved.x.index_select(0, places).view(-1, width)
-            change = d_joined.index_select(0, places).view(-1, width).mul_(saved.share[number][rows])
+            arguments, change, active, d_inner = (
+                self.buffer(name, rows.stop - rows.start, width) for name in ("arguments", "change", "active", "inner")
+            )
+            torch.index_select(saved.x, 0, places, out=arguments.view(-1, self.size))
+            torch.index_select(d_joined, 0, places, out=change.view(-1, self.size))
+            change.mul_(saved.share[number][rows])
             inner = saved.hidden[number][rows]
-            grad2[relation].addmm_(mish(inner).t(), change)
+            grad2[relation].addmm_(mish(inner, active).t(), change)
             grad_bias2[relation].add_(change.sum(0))
-            d_inner = mish_backward(change @ weight2[relation].t(), inner)
+            torch.mm(change, weight2[relation].t(), out=d_inner)
+            d_inner = mish_backward(d_inner, inner)
             grad1[relation].addmm_(arguments.t(), d_inner)
             grad_bias1[relation].add_(d_inner.sum(0))
             torch.addmm(change, d_inner, weight1[relation].t(), out=output[rows])

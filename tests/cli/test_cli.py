@@ -129,6 +129,19 @@ def test_names_that_look_like_markup(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert name in output
 
 
+def test_lookahead_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """No markup is left in the text, a name that looks like markup is kept, and the bars start in one column."""
+    assert run(["lookahead", *BLOCKS, "--max-nodes", "200"]) == ExitCode.SUCCESS
+    output = capsys.readouterr().out
+    assert "[bold" not in output
+    assert "[/" not in output
+    assert output.startswith("AIW(1) from the initial state of ")
+    assert "the tree was cut off (--max-nodes)" in output
+    bars = [line.index("█") for line in output.splitlines() if "█" in line]
+    assert len(bars) >= 2
+    assert len(set(bars)) == 1
+
+
 def test_stats_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "domain.pddl").write_text(RICH_DOMAIN)
     for place in ("training", "testing/easy", "testing/hard"):

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <set>
-#include <thread>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "colours.hpp"
 #include "match.hpp"
 #include "state.hpp"
+#include "team.hpp"
 
 namespace saltus {
 
@@ -209,7 +211,7 @@ private:
         std::vector<std::int64_t> counts;
         for (const Schema& schema : task_.schemas) {
             counts.push_back(matcher_.count(schema.pattern));
-            root_actions_ = std::min(std::int64_t{1} << 62, root_actions_ + counts.back());
+            root_actions_ = saturating_sum(root_actions_, counts.back());
         }
         mode_ = spec_.root;
         if (mode_ == RootMode::automatic) mode_ = spec_.width == 1 && root_actions_ > spec_.max_root_actions ? RootMode::classes : RootMode::all;
@@ -493,7 +495,8 @@ private:
 
     // Appends the successor described by added_, deleted_ and changes_; false once the tree is full.
     bool append(std::size_t parent, std::size_t s, const std::vector<Object>& binding, bool novel, bool expandable) {
-        if (static_cast<std::int64_t>(nodes_.size()) >= spec_.max_nodes || static_cast<std::int64_t>(codes_.size()) >= spec_.max_atoms) {
+        const auto most = std::min<std::int64_t>(spec_.max_nodes, std::numeric_limits<std::int32_t>::max());
+        if (static_cast<std::int64_t>(nodes_.size()) >= most || static_cast<std::int64_t>(codes_.size()) >= spec_.max_atoms) {
             truncated_ = true;
             return false;
         }
@@ -605,6 +608,21 @@ private:
 
 }  // namespace
 
+void Spec::check() const {
+    auto within = [](auto value, std::int64_t least, std::int64_t most, const char* message) {
+        if (static_cast<std::int64_t>(value) < least || static_cast<std::int64_t>(value) > most) throw std::invalid_argument(message);
+    };
+    within(kind, 0, 3, "spec: kind out of range");
+    within(width, 1, 2, "spec: width out of range");
+    within(capacity, 0, kMany, "spec: capacity out of range");
+    within(goal_identity, 0, 2, "spec: goal_identity out of range");
+    within(root, 0, 3, "spec: root out of range");
+    within(max_nodes, 1, kMany, "spec: max_nodes out of range");
+    within(max_atoms, 1, kMany, "spec: max_atoms out of range");
+    within(max_root_actions, 1, kMany, "spec: max_root_actions out of range");
+    if (width == 2 && root == RootMode::classes) throw std::invalid_argument("spec: root classes need width 1");
+}
+
 Tree lookahead(const Query& query, const Spec& spec) { return Search(query, spec).run(); }
 
 std::vector<Tree> lookahead_batch(std::span<const Query> queries, const Spec& spec, std::int32_t threads) {
@@ -619,11 +637,7 @@ std::vector<Tree> lookahead_batch(std::span<const Query> queries, const Spec& sp
             if (!failed.exchange(true)) failure = std::current_exception();
         }
     };
-    std::vector<std::thread> team;
-    const std::size_t helpers = std::min(queries.size(), static_cast<std::size_t>(std::max(1, threads))) - (queries.empty() ? 0 : 1);
-    for (std::size_t i = 0; i < helpers; ++i) team.emplace_back(work);
-    work();
-    for (std::thread& thread : team) thread.join();
+    run_team(work, std::min(queries.size(), static_cast<std::size_t>(std::max(1, threads))));
     if (failure) std::rethrow_exception(failure);
     return trees;
 }
@@ -659,14 +673,14 @@ std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> st
     const StateView view(task, state);
     Matcher matcher(view);
     std::vector<Object> binding;
-    matcher.pick(task.schemas.at(static_cast<std::size_t>(schema)).pattern, index, binding);
+    matcher.pick(task.schemas[static_cast<std::size_t>(schema)].pattern, index, binding);
     return binding;
 }
 
 std::vector<Code> successor(const Task& task, std::span<const Code> state, std::int32_t schema, std::span<const std::int32_t> arguments) {
     const StateView view(task, state);
     Changes changes(task, view);
-    changes.compute(task.schemas.at(static_cast<std::size_t>(schema)), std::vector<Object>(arguments.begin(), arguments.end()));
+    changes.compute(task.schemas[static_cast<std::size_t>(schema)], std::vector<Object>(arguments.begin(), arguments.end()));
     std::vector<Code> kept;
     std::set_difference(state.begin(), state.end(), changes.deletes.begin(), changes.deletes.end(), std::back_inserter(kept));
     std::vector<Code> result;
@@ -674,8 +688,8 @@ std::vector<Code> successor(const Task& task, std::span<const Code> state, std::
     return result;
 }
 
-std::vector<std::int32_t> find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern,
-                                        std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+Bindings find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern, std::int64_t limit,
+                       std::uint64_t seed, std::int64_t steps) {
     const StateView view(task, state);
     Matcher matcher(view);
     std::mt19937_64 random(seed);
@@ -683,13 +697,12 @@ std::vector<std::int32_t> find_bindings(const Task& task, std::span<const Code> 
     options.distinct = true;
     options.shuffle = &random;
     options.steps = steps;
-    std::vector<std::int32_t> result;
+    Bindings result;
     std::vector<Object> binding(pattern.domains.size(), kUnbound);
-    std::int64_t found = 0;
     if (limit <= 0) return result;
     matcher.run(pattern, binding, options, [&](const std::vector<Object>& values) {
-        result.insert(result.end(), values.begin(), values.end());
-        return ++found < limit;
+        result.objects.insert(result.objects.end(), values.begin(), values.end());
+        return ++result.count < limit;
     });
     return result;
 }

@@ -50,7 +50,7 @@ public:
     // Saturates at 2^62.
     std::int64_t count(const Pattern& pattern);
 
-    // Binding number `index` (below count) in an order of the matcher's own.
+    // Binding number `index` in an order of the matcher's own; an index that is not below count is an invalid_argument.
     void pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding);
 
     // Binds an atom's arguments to a literal's terms; false, with `binding` undefined, where they clash.
@@ -58,7 +58,6 @@ public:
 
 private:
     enum class Outcome { go_on, found, stop };
-    static constexpr std::int64_t kMany = std::int64_t{1} << 62;
     static constexpr std::size_t kFew = 8;  // atoms worth looking at one by one for a better estimate
 
     void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {

@@ -43,6 +43,14 @@ private:
 
     static constexpr std::int32_t kIdentity = -1;  // position of a feature that is the whole atom
 
+    void number_types();
+    std::int64_t numbered(std::int64_t base, std::int64_t feature) const {
+        if (!wide_) return base + feature;
+        const auto [entry, fresh] = met_[static_cast<std::size_t>(base)].try_emplace(feature, met_count_);
+        if (fresh) ++met_count_;
+        return entry->second;
+    }
+
     // visit(feature, position) -> bool for every feature until it returns true.
     template <typename Visit>
     bool features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const;
@@ -65,9 +73,14 @@ private:
     Kind kind_;
     GoalIdentity goal_identity_;
     std::unordered_map<Code, std::int64_t> goal_feature_;
-    std::vector<std::vector<std::int64_t>> base_;  // [predicates][arity]: first feature of a position
+    std::vector<std::int32_t> object_type_;        // [objects]: types that some object has, numbered without gaps
+    std::int64_t types_ = 0;
+    std::vector<std::vector<std::int64_t>> base_;  // [predicates][arity]: first feature of a position; wide: its number
     std::int64_t total_ = 0;
     bool dense_ = true;
+    bool wide_ = false;  // too many features for 64 bits: they are numbered when they are met
+    mutable std::vector<std::unordered_map<std::int64_t, std::int64_t>> met_;  // [positions of all predicates]
+    mutable std::int64_t met_count_ = 0;
     std::vector<std::uint64_t> bits_;
     KeySet sparse_;
     std::vector<Watch> watches_;

@@ -199,9 +199,8 @@ std::int64_t Matcher::count_part(const std::vector<std::int32_t>& variables) {
     return total;
 }
 
-std::int64_t Matcher::count(const Pattern& pattern) {
-    std::vector<Object> binding(pattern.domains.size(), kUnbound);
-    start(pattern, binding, MatchOptions{});
+std::int64_t Matcher::count(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
+    start(pattern, binding, options);
     for (const Literal& literal : pattern.literals)
         if (fully_bound(literal) && !true_literal(literal)) return 0;
     std::vector<std::int32_t> variables(binding.size());

@@ -46,9 +46,12 @@ public:
     // The lexicographically least completion of `binding`, in place; false if there is none.
     bool least(const Pattern& pattern, std::vector<Object>& binding);
 
-    // Number of bindings of a pattern with no variable bound; independent parts are multiplied, not enumerated.
-    // Saturates at 2^62.
-    std::int64_t count(const Pattern& pattern);
+    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62.
+    std::int64_t count(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options);
+    std::int64_t count(const Pattern& pattern) {
+        std::vector<Object> binding(pattern.domains.size(), kUnbound);
+        return count(pattern, binding, MatchOptions{});
+    }
 
     // Binding number `index` in an order of the matcher's own; an index that is not below count is an invalid_argument.
     void pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding);

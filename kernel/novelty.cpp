@@ -165,7 +165,7 @@ std::vector<std::int64_t> Novelty::features_of(Code code) const {
     return result;
 }
 
-bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> state) {
+bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> state, std::int64_t budget) {
     bool novel = false;
     auto number = [&](std::int64_t feature) {
         return feature_number_.try_emplace(feature, static_cast<std::int64_t>(feature_number_.size())).first->second;
@@ -181,9 +181,21 @@ bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> stat
                 if (i == at) continue;
                 for (std::int64_t b : numbers[i]) novel = pairs_.insert(std::min(a, b) << 31 | std::max(a, b)) || novel;
             }
+            if (pairs_.bytes() > budget) {
+                full_ = true;
+                return novel;
+            }
         }
     }
     return novel;
+}
+
+void Novelty::release() {
+    bits_ = {};
+    sparse_ = KeySet();
+    pairs_ = KeySet();
+    feature_number_ = {};
+    met_ = {};
 }
 
 }  // namespace saltus

@@ -30,8 +30,13 @@ public:
     std::size_t watch(const Literal& literal, const std::vector<std::int32_t>& domains);
     bool exhausted(std::size_t number) const { return watches_[number].open == 0; }
 
-    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen.
-    bool mark_pairs(std::span<const Code> added, std::span<const Code> state);
+    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen. Stops in between, and is
+    // full, where the pairs would take more than `budget` bytes.
+    bool mark_pairs(std::span<const Code> added, std::span<const Code> state, std::int64_t budget);
+    bool full() const { return full_; }
+
+    // Gives all memory back; nothing may be asked afterwards.
+    void release();
 
 private:
     struct Watch {
@@ -86,6 +91,7 @@ private:
     std::vector<Watch> watches_;
     std::vector<std::vector<std::size_t>> watches_of_;  // [predicates]
     KeySet pairs_;
+    bool full_ = false;
     std::unordered_map<std::int64_t, std::int64_t> feature_number_;
 };
 

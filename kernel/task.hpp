@@ -164,6 +164,7 @@ public:
         }
     }
     std::size_t size() const { return size_; }
+    std::int64_t bytes() const { return static_cast<std::int64_t>(keys_.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t))); }
 
 private:
     std::size_t slot(std::int64_t key) const { return mix(static_cast<std::uint64_t>(key)) & mask_; }

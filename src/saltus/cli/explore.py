@@ -96,7 +96,8 @@ def lookahead(
     reached = f"goal reached in {len(tree.goal_nodes):,} nodes" if len(tree.goal_nodes) else "goal not reached"
     console.print(f"depth {int(tree.depth.max())}, {reached}, {seconds * 1000:.3f} ms")
     if tree.truncated:
-        console.print(Text.assemble(("the tree was cut off", "bold red"), " (--max-nodes)"))
+        reason = "--max-nodes" if len(tree) >= max_nodes else "memory"
+        console.print(Text.assemble(("the tree was cut off", "bold red"), f" ({reason})"))
     largest = max(histogram)
     rows = [(depth, count, "█" * max(1, round(40 * count / largest))) for depth, count in enumerate(histogram)]
     console.print(output.table("Nodes by depth", ["depth", "nodes", ""], rows, left=0, last_left=True))

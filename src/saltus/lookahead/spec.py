@@ -42,7 +42,8 @@ class LookaheadSpec:
     max_nodes: int = 1_000_000
     """Largest tree; a larger one is cut off and says so."""
     max_atoms: int = 100_000_000
-    """Most atoms stored as differences in one tree; a larger one is cut off and says so."""
+    """Most atoms stored as differences in one tree; a larger one is cut off and says so. What the search needs beside
+    the tree (pairs of width 2, classes, gathered actions) may take as many bytes as these atoms, 64 MiB at least."""
     max_root_actions: int = 20_000
     """Most applicable actions for which `auto` means `all`."""
 

@@ -39,6 +39,17 @@ struct Node {
     bool expand = true;
 };
 
+// What a thread needs to throw is allocated when it first throws: once now, since without memory that ends the process.
+void prepare_exceptions() {
+    static thread_local bool prepared = false;
+    if (prepared) return;
+    prepared = true;
+    try {
+        throw std::bad_alloc();
+    } catch (const std::bad_alloc&) {
+    }
+}
+
 void sort_unique(std::vector<Code>& codes) {
     std::sort(codes.begin(), codes.end());
     codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
@@ -184,6 +195,7 @@ public:
         for (Code code : query_.goal_negative) root.goals += view_.root_holds(code) ? 0 : 1;
         nodes_.push_back(root);
         std::size_t level = 1;  // first node of the deepest level
+        prepare_exceptions();
         try {
             search(level);
         } catch (const std::bad_alloc&) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,12 +45,17 @@ def error_console() -> Console:
 
 def error(message: str) -> None:
     """One line that says what went wrong."""
-    print(f"saltus: error: {message}", file=sys.stderr)
+    _complain(f"saltus: error: {message}")
 
 
 def warning(message: str) -> None:
     """One line about something odd that did not stop the work."""
-    print(f"saltus: warning: {message}", file=sys.stderr)
+    _complain(f"saltus: warning: {message}")
+
+
+def _complain(line: str) -> None:
+    with contextlib.suppress(OSError):  # nobody is left to be told
+        print(line, file=sys.stderr)
 
 
 def print_json(value: object) -> None:

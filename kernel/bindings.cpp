@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "colours.hpp"
+#include "interrupt.hpp"
 #include "lookahead.hpp"
 #include "match.hpp"
 #include "reader.hpp"
@@ -35,6 +36,27 @@ Output<T> give(std::vector<T>&& values) {
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return Output<T>(owned->data(), {owned->size()}, owner);
+}
+
+// What work() gives, computed with the interpreter lock released; a signal that arrives meanwhile stops it as it would
+// stop Python code. Signals are Python's to handle on its main thread only: elsewhere nothing happens.
+template <typename Work>
+auto interruptibly(Work&& work) {
+    bool signalled = false;
+    saltus::Interrupt interrupt([&] {
+        nb::gil_scoped_acquire acquire;
+        signalled = PyErr_CheckSignals() != 0;
+        return signalled;
+    });
+    const saltus::Interrupt::Scope scope(&interrupt);
+    std::decay_t<decltype(work())> result;
+    try {
+        nb::gil_scoped_release release;
+        result = work();
+    } catch (const saltus::Interrupted&) {
+    }
+    if (signalled) throw nb::python_error();
+    return result;
 }
 
 nb::tuple scan(const nb::bytes& text, std::uint32_t max_nesting) {
@@ -114,11 +136,7 @@ nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb
         const std::size_t first = alive.size() - 3;
         queries.push_back(make_query(nb::cast<const saltus::Task&>(tasks[i]), alive[first], alive[first + 1], alive[first + 2]));
     }
-    std::vector<saltus::Tree> trees;
-    {
-        nb::gil_scoped_release release;
-        trees = saltus::lookahead_batch(queries, spec, threads);
-    }
+    std::vector<saltus::Tree> trees = interruptibly([&] { return saltus::lookahead_batch(queries, spec, threads); });
     nb::list result;
     for (saltus::Tree& tree : trees) result.append(nb::cast(std::move(tree)));
     return result;
@@ -126,11 +144,7 @@ nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb
 
 nb::tuple applicable(const saltus::Task& task, Input<saltus::Code> state, std::int64_t limit) {
     task.check_state(view(state));
-    saltus::Actions actions;
-    {
-        nb::gil_scoped_release release;
-        actions = saltus::applicable(task, view(state), limit);
-    }
+    saltus::Actions actions = interruptibly([&] { return saltus::applicable(task, view(state), limit); });
     return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)), give(std::move(actions.argument)));
 }
 
@@ -154,11 +168,7 @@ nb::tuple find_bindings(const saltus::Task& task, Input<saltus::Code> state, Inp
         pattern.literals.push_back(std::move(literal));
     }
     task.check_pattern(pattern);
-    saltus::Bindings found;
-    {
-        nb::gil_scoped_release release;
-        found = saltus::find_bindings(task, view(state), pattern, limit, seed, steps);
-    }
+    saltus::Bindings found = interruptibly([&] { return saltus::find_bindings(task, view(state), pattern, limit, seed, steps); });
     return nb::make_tuple(found.count, give(std::move(found.objects)));
 }
 
@@ -229,22 +239,17 @@ NB_MODULE(_kernel, module) {
     module.def("applicable", &applicable, "task"_a, "state"_a, "limit"_a);
     module.def("count_applicable", [](const saltus::Task& task, Input<saltus::Code> state) {
         task.check_state(view(state));
-        std::vector<std::int64_t> counts;
-        {
-            nb::gil_scoped_release release;
-            counts = saltus::count_applicable(task, view(state));
-        }
-        return give(std::move(counts));
+        return give(interruptibly([&] { return saltus::count_applicable(task, view(state)); }));
     }, "task"_a, "state"_a);
     module.def("pick_action", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, std::int64_t index) {
         task.check_state(view(state));
         task.check_schema(schema);
-        return give(saltus::pick_action(task, view(state), schema, index));
+        return give(interruptibly([&] { return saltus::pick_action(task, view(state), schema, index); }));
     }, "task"_a, "state"_a, "schema"_a, "index"_a);
     module.def("successor", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, Input<std::int32_t> arguments) {
         task.check_state(view(state));
         task.check_action(schema, view(arguments));
-        return give(saltus::successor(task, view(state), schema, view(arguments)));
+        return give(interruptibly([&] { return saltus::successor(task, view(state), schema, view(arguments)); }));
     }, "task"_a, "state"_a, "schema"_a, "arguments"_a);
     module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "variables"_a, "limit"_a, "seed"_a, "steps"_a);
     module.def("find_colours", [](const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> positive, Input<saltus::Code> negative) {

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "colours.hpp"
+#include "interrupt.hpp"
 #include "match.hpp"
 #include "state.hpp"
 #include "team.hpp"
@@ -20,6 +21,7 @@ namespace saltus {
 namespace {
 
 constexpr std::int64_t kScratch = 1 << 26;     // bytes that a search may take for what is not part of the tree, at least
+constexpr std::uint32_t kPairSteps = 1024;    // a successor's pairs weigh as much as so many steps of a join
 constexpr std::int64_t kSortAtOnce = 1 << 20;  // bindings gathered before they are sorted; more are split by parameter
 
 struct Range {
@@ -314,6 +316,7 @@ private:
 
     bool add_root_successor(std::size_t s, const std::vector<Object>& binding) {
         ++generated_;
+        ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
         changes_.compute(task_.schemas[s], binding);
         bool novel = true;
         if (spec_.kind != Kind::flat) novel = spec_.width == 2 ? mark_pairs(nodes_[0]) : mark(changes_.adds);
@@ -486,6 +489,7 @@ private:
     }
 
     bool try_action(std::size_t number, std::size_t s, const std::vector<Object>& binding) {
+        ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
         changes_.compute(task_.schemas[s], binding);
         if (spec_.width == 2 || task_.schemas[s].conditional) ++generated_;
         const bool novel = spec_.width == 2 ? mark_pairs(nodes_[number]) : mark(changes_.adds);
@@ -674,6 +678,7 @@ private:
     std::vector<FreshAtom> fresh_;
     std::vector<Object> fresh_arguments_;
     std::vector<Object> flat_;
+    Ticker ticker_;
     std::int64_t generated_ = 0;
     std::int64_t root_actions_ = 0;
     std::int64_t budget_;  // bytes for what the search gathers beside the tree
@@ -705,14 +710,24 @@ std::vector<Tree> lookahead_batch(std::span<const Query> queries, const Spec& sp
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;
     std::atomic<bool> failed{false};
+    Interrupt* const interrupt = Interrupt::current();
     auto work = [&]() {
         try {
+            const Interrupt::Scope scope(interrupt);
             for (std::size_t i = next++; i < queries.size() && !failed; i = next++) trees[i] = lookahead(queries[i], spec);
         } catch (...) {
             if (!failed.exchange(true)) failure = std::current_exception();
         }
     };
-    run_team(work, std::min(queries.size(), static_cast<std::size_t>(std::max(1, threads))));
+    // While the others still work, the caller's thread asks for them.
+    auto wait = [&]() {
+        try {
+            if (interrupt != nullptr) interrupt->check();
+        } catch (const Interrupted&) {
+            if (!failed.exchange(true)) failure = std::current_exception();
+        }
+    };
+    run_team(work, std::min(queries.size(), static_cast<std::size_t>(std::max(1, threads))), wait);
     if (failure) std::rethrow_exception(failure);
     return trees;
 }

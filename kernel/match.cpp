@@ -73,6 +73,7 @@ bool Matcher::least_from(std::size_t variable) {
         objects.assign(members_of(variable).begin(), members_of(variable).end());
     }
     for (Object object : objects) {
+        ticker_.tick();
         (*binding_)[variable] = object;
         bool possible = true;
         for (const Literal& literal : pattern_->literals) {
@@ -152,6 +153,7 @@ void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit
     }
     const std::size_t keep = bound_.size();
     auto proceed = [&]() {
+        ticker_.tick();
         bool go_on = true;
         if (settle({bound_.begin() + static_cast<std::ptrdiff_t>(keep), bound_.end()})) {
             std::vector<std::int32_t> rest;

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "state.hpp"
 
 namespace saltus {
@@ -251,6 +252,7 @@ private:
     template <typename Gate, typename Emit>
     Outcome extend(bool gated, Gate&& gate, Emit&& emit) {
         if (--steps_ < 0) return Outcome::stop;
+        ticker_.tick();
         const std::size_t mark = trail_.size();
         const auto& literals = pattern_->literals;
         std::int32_t best = -1;
@@ -381,6 +383,7 @@ private:
     std::vector<Object>* binding_ = nullptr;
     MatchOptions options_;
     std::int64_t steps_ = 0;
+    Ticker ticker_;
     std::vector<std::uint8_t> done_;
     std::vector<std::int32_t> trail_;  // literals done
     std::vector<std::int32_t> bound_;  // variables bound by rows

@@ -10,7 +10,7 @@ import time
 import pytest
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.kernel
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
 
 # Joins without end: cliques of ten in a dense graph of three hundred objects, and actions that always apply.
 PROGRAM = """
@@ -55,7 +55,6 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
 def test_interrupted(call: str) -> None:
     start = "(s)" if call in ("count", "batch", "one of two") else ""
     program = PROGRAM.replace("CALL", CALLS[call]).replace("START", start)

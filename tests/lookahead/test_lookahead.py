@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import random
 import subprocess
@@ -395,6 +396,8 @@ def test_any_number_of_threads(corridor: Task, threads: int) -> None:
     assert len(lookahead_batch([query] * 50, threads=threads)) == 50
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are limited as on Linux")
+@pytest.mark.skipif("SALTUS_TEST_KERNEL" in os.environ, reason="sanitizers reserve terabytes of addresses")
 def test_threads_that_cannot_start() -> None:
     """Where the system gives no more threads, the work is done on fewer."""
     program = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -11,9 +10,7 @@ import pytest
 from tests.conftest import ROOT
 
 pytestmark = [
-    pytest.mark.kernel,
     pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as on Linux"),
-    pytest.mark.skipif("SALTUS_TEST_KERNEL" in os.environ, reason="sanitizers reserve terabytes of addresses"),
 ]
 
 CONDITIONAL = """(define (domain a) (:requirements :conditional-effects) (:predicates (p ?a) (r ?a) (s))

@@ -124,7 +124,7 @@ class _Compiler:
         offsets = [0]
         count = len(self.entries)
         for predicate, number in zip(self.domain.predicates, arity.tolist(), strict=True):
-            total += count**number if count < 2 or number <= 62 else 2**62
+            total += count**number
             if total >= 2**62:
                 raise UnsupportedError(
                     f"{self.problem.file}: predicate {predicate.name!r} with {number:,} arguments over "

@@ -10,6 +10,7 @@
 #include "activation.hpp"
 #include "colours.hpp"
 #include "graph.hpp"
+#include "interrupt.hpp"
 #include "lookahead.hpp"
 #include "match.hpp"
 #include "reader.hpp"
@@ -39,6 +40,27 @@ Output<T> give(std::vector<T>&& values) {
     return Output<T>(owned->data(), {owned->size()}, owner);
 }
 
+// What work() gives, computed with the interpreter lock released; a signal that arrives meanwhile stops it as it would
+// stop Python code. Signals are Python's to handle on its main thread only: elsewhere nothing happens.
+template <typename Work>
+auto interruptibly(Work&& work) {
+    bool signalled = false;
+    saltus::Interrupt interrupt([&] {
+        nb::gil_scoped_acquire acquire;
+        signalled = PyErr_CheckSignals() != 0;
+        return signalled;
+    });
+    const saltus::Interrupt::Scope scope(&interrupt);
+    std::decay_t<decltype(work())> result;
+    try {
+        nb::gil_scoped_release release;
+        result = work();
+    } catch (const saltus::Interrupted&) {
+    }
+    if (signalled) throw nb::python_error();
+    return result;
+}
+
 nb::tuple scan(const nb::bytes& text, std::uint32_t max_nesting) {
     saltus::Tokens tokens;
     {
@@ -52,12 +74,30 @@ nb::tuple scan(const nb::bytes& text, std::uint32_t max_nesting) {
                           static_cast<int>(tokens.error), tokens.error_offset);
 }
 
+// Every number in the tables lies within the table that it points to.
+void check_tables(std::span<const std::int32_t> predicate_of_symbol, std::span<const std::int32_t> object_of_symbol,
+                  std::span<const std::int32_t> arity, std::span<const std::int32_t> first_slot, std::span<const std::uint8_t> allowed,
+                  std::span<const std::int32_t> object_type, std::int32_t types) {
+    const auto below = [](std::span<const std::int32_t> values, std::size_t size) {
+        return std::all_of(values.begin(), values.end(), [&](std::int32_t value) { return value < 0 || static_cast<std::size_t>(value) < size; });
+    };
+    bool sound = types >= 0 && predicate_of_symbol.size() == object_of_symbol.size() && arity.size() == first_slot.size() &&
+                 below(predicate_of_symbol, arity.size()) && below(object_of_symbol, object_type.size()) &&
+                 below(object_type, static_cast<std::size_t>(std::max(0, types))) &&
+                 std::all_of(object_type.begin(), object_type.end(), [](std::int32_t type) { return type >= 0; });
+    for (std::size_t p = 0; p < arity.size() && sound; ++p)
+        sound = arity[p] >= 0 && first_slot[p] >= 0 &&
+                (static_cast<std::uint64_t>(first_slot[p]) + static_cast<std::uint64_t>(arity[p])) * static_cast<std::uint64_t>(types) <= allowed.size();
+    if (!sound) throw nb::value_error("read_atoms: tables do not fit each other");
+}
+
 nb::tuple read_atoms(Input<std::int32_t> token, std::int32_t begin, std::int32_t end,
                      Input<std::int32_t> predicate_of_symbol, Input<std::int32_t> object_of_symbol,
                      Input<std::int32_t> arity, Input<std::int32_t> first_slot, Input<std::uint8_t> allowed,
                      Input<std::int32_t> object_type, std::int32_t types) {
     if (begin < 0 || end < begin || static_cast<std::size_t>(end) > token.shape(0))
         throw nb::value_error("read_atoms: token range out of bounds");
+    check_tables(view(predicate_of_symbol), view(object_of_symbol), view(arity), view(first_slot), view(allowed), view(object_type), types);
     saltus::Atoms atoms;
     {
         saltus::AtomTables tables{view(predicate_of_symbol), view(object_of_symbol), view(arity), view(first_slot),
@@ -77,21 +117,19 @@ auto array_of(const saltus::Tree& tree) {
     return nb::ndarray<nb::numpy, const Value, nb::ndim<1>>(values.data(), {values.size()}, nb::handle());
 }
 
-void check_codes(const saltus::Task& task, std::span<const saltus::Code> codes) {
-    if (!std::is_sorted(codes.begin(), codes.end())) throw nb::value_error("codes are not sorted");
-    if (!codes.empty() && (codes.front() < 0 || codes.back() >= task.code_offset.back()))
-        throw nb::value_error("codes do not belong to this task");
-}
-
 saltus::Query make_query(const saltus::Task& task, const Input<saltus::Code>& state, const Input<saltus::Code>& positive,
                          const Input<saltus::Code>& negative) {
     const saltus::Query query{&task, view(state), view(positive), view(negative)};
-    for (auto codes : {query.state, query.goal_positive, query.goal_negative}) check_codes(task, codes);
+    task.check_state(query.state);
+    task.check_codes(query.goal_positive);
+    task.check_codes(query.goal_negative);
     return query;
 }
 
 nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb::list& positives, const nb::list& negatives,
                          const saltus::Spec& spec, std::int32_t threads) {
+    for (const nb::list& codes : {states, positives, negatives})
+        if (codes.size() != tasks.size()) throw nb::value_error("lookahead_batch: lists of different lengths");
     std::vector<Input<saltus::Code>> alive;
     std::vector<saltus::Query> queries;
     alive.reserve(3 * tasks.size());
@@ -100,33 +138,29 @@ nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb
         const std::size_t first = alive.size() - 3;
         queries.push_back(make_query(nb::cast<const saltus::Task&>(tasks[i]), alive[first], alive[first + 1], alive[first + 2]));
     }
-    std::vector<saltus::Tree> trees;
-    {
-        nb::gil_scoped_release release;
-        trees = saltus::lookahead_batch(queries, spec, threads);
-    }
+    std::vector<saltus::Tree> trees = interruptibly([&] { return saltus::lookahead_batch(queries, spec, threads); });
     nb::list result;
     for (saltus::Tree& tree : trees) result.append(nb::cast(std::move(tree)));
     return result;
 }
 
 nb::tuple applicable(const saltus::Task& task, Input<saltus::Code> state, std::int64_t limit) {
-    check_codes(task, view(state));
-    saltus::Actions actions;
-    {
-        nb::gil_scoped_release release;
-        actions = saltus::applicable(task, view(state), limit);
-    }
+    task.check_state(view(state));
+    saltus::Actions actions = interruptibly([&] { return saltus::applicable(task, view(state), limit); });
     return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)), give(std::move(actions.argument)));
 }
 
-Output<std::int32_t> find_bindings(const saltus::Task& task, Input<saltus::Code> state, Input<std::int32_t> literals,
-                                   std::int32_t variables, std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
-    check_codes(task, view(state));
+nb::tuple find_bindings(const saltus::Task& task, Input<saltus::Code> state, Input<std::int32_t> literals,
+                        std::int32_t variables, std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+    task.check_state(view(state));
+    if (variables < 0 || static_cast<std::size_t>(variables) > saltus::kMaxVariables)
+        throw nb::value_error("find_bindings: number of variables out of range");
     saltus::Pattern pattern;
     pattern.domains.assign(static_cast<std::size_t>(variables), task.anything());
     const auto program = view(literals);
     for (std::size_t i = 0; i < program.size();) {
+        if (program.size() - i < 3 || program[i + 2] < 0 || static_cast<std::size_t>(program[i + 2]) > program.size() - i - 3)
+            throw nb::value_error("find_bindings: program ends early");
         saltus::Literal literal;
         literal.predicate = program[i];
         literal.positive = program[i + 1] != 0;
@@ -135,10 +169,9 @@ Output<std::int32_t> find_bindings(const saltus::Task& task, Input<saltus::Code>
         i += 3 + terms.size();
         pattern.literals.push_back(std::move(literal));
     }
-    nb::gil_scoped_release release;
-    auto found = saltus::find_bindings(task, view(state), pattern, limit, seed, steps);
-    nb::gil_scoped_acquire acquire;
-    return give(std::move(found));
+    task.check_pattern(pattern);
+    saltus::Bindings found = interruptibly([&] { return saltus::find_bindings(task, view(state), pattern, limit, seed, steps); });
+    return nb::make_tuple(found.count, give(std::move(found.objects)));
 }
 
 template <typename Real>
@@ -244,9 +277,11 @@ NB_MODULE(_kernel, module) {
         .def("__init__", [](saltus::Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity,
                             std::int32_t goal_identity, std::int32_t root, bool expand_root_successors,
                             std::int64_t max_nodes, std::int64_t max_atoms, std::int64_t max_root_actions) {
-            new (self) saltus::Spec{static_cast<saltus::Kind>(kind), width, capacity,
+            const saltus::Spec spec{static_cast<saltus::Kind>(kind), width, capacity,
                                     static_cast<saltus::GoalIdentity>(goal_identity), static_cast<saltus::RootMode>(root),
                                     expand_root_successors, max_nodes, max_atoms, max_root_actions};
+            spec.check();
+            new (self) saltus::Spec(spec);
         }, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a, "expand_root_successors"_a, "max_nodes"_a,
              "max_atoms"_a, "max_root_actions"_a);
 
@@ -271,21 +306,18 @@ NB_MODULE(_kernel, module) {
     module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "spec"_a, "threads"_a);
     module.def("applicable", &applicable, "task"_a, "state"_a, "limit"_a);
     module.def("count_applicable", [](const saltus::Task& task, Input<saltus::Code> state) {
-        check_codes(task, view(state));
-        std::vector<std::int64_t> counts;
-        {
-            nb::gil_scoped_release release;
-            counts = saltus::count_applicable(task, view(state));
-        }
-        return give(std::move(counts));
+        task.check_state(view(state));
+        return give(interruptibly([&] { return saltus::count_applicable(task, view(state)); }));
     }, "task"_a, "state"_a);
     module.def("pick_action", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, std::int64_t index) {
-        check_codes(task, view(state));
-        return give(saltus::pick_action(task, view(state), schema, index));
+        task.check_state(view(state));
+        task.check_schema(schema);
+        return give(interruptibly([&] { return saltus::pick_action(task, view(state), schema, index); }));
     }, "task"_a, "state"_a, "schema"_a, "index"_a);
     module.def("successor", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, Input<std::int32_t> arguments) {
-        check_codes(task, view(state));
-        return give(saltus::successor(task, view(state), schema, view(arguments)));
+        task.check_state(view(state));
+        task.check_action(schema, view(arguments));
+        return give(interruptibly([&] { return saltus::successor(task, view(state), schema, view(arguments)); }));
     }, "task"_a, "state"_a, "schema"_a, "arguments"_a);
     module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "variables"_a, "limit"_a, "seed"_a, "steps"_a);
     module.def("find_colours", [](const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> positive, Input<saltus::Code> negative) {

@@ -3,19 +3,25 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <limits>
+#include <new>
 #include <set>
-#include <thread>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "colours.hpp"
+#include "interrupt.hpp"
 #include "match.hpp"
 #include "state.hpp"
+#include "team.hpp"
 
 namespace saltus {
 
 namespace {
 
+constexpr std::int64_t kScratch = 1 << 26;     // bytes that a search may take for what is not part of the tree, at least
+constexpr std::uint32_t kPairSteps = 1024;    // a successor's pairs weigh as much as so many steps of a join
 constexpr std::int64_t kSortAtOnce = 1 << 20;  // bindings gathered before they are sorted; more are split by parameter
 
 struct Range {
@@ -34,6 +40,17 @@ struct Node {
     bool novel = true;
     bool expand = true;
 };
+
+// What a thread needs to throw is allocated when it first throws: once now, since without memory that ends the process.
+void prepare_exceptions() {
+    static thread_local bool prepared = false;
+    if (prepared) return;
+    prepared = true;
+    try {
+        throw std::bad_alloc();
+    } catch (const std::bad_alloc&) {
+    }
+}
 
 void sort_unique(std::vector<Code>& codes) {
     std::sort(codes.begin(), codes.end());
@@ -69,12 +86,13 @@ bool in_order(Matcher& matcher, const Task& task, const Pattern& pattern, const 
               std::vector<Object>& prefix, std::size_t bound, Visit&& visit) {
     const std::size_t width = pattern.domains.size();
     if (expected > kSortAtOnce && bound + 1 < width) {
-        const auto& members = task.domains[static_cast<std::size_t>(pattern.domains[bound])].members;
-        const std::int64_t share = expected / static_cast<std::int64_t>(members.size() + 1);
-        for (Object object : members) {
+        for (Object object : task.domains[static_cast<std::size_t>(pattern.domains[bound])].members) {
+            if (options.mask != nullptr && !options.mask[object]) continue;
             prefix[bound] = object;
-            const bool go_on = in_order(matcher, task, pattern, options, share, prefix, bound + 1, visit);
-            prefix[bound] = kUnbound;
+            // Counted again: the bindings may all start with the same object.
+            const std::int64_t share = matcher.count(pattern, prefix, options);
+            const bool go_on = share == 0 || in_order(matcher, task, pattern, options, share, prefix, bound + 1, visit);
+            std::fill(prefix.begin() + static_cast<std::ptrdiff_t>(bound), prefix.end(), kUnbound);
             if (!go_on) return false;
         }
         return true;
@@ -160,7 +178,8 @@ public:
           matcher_(view_),
           changes_(task_, view_),
           novelty_(task_, spec.kind, spec.goal_identity, query.goal_positive, query.goal_negative),
-          arguments_(static_cast<std::size_t>(task_.max_arity) + 1) {
+          arguments_(static_cast<std::size_t>(task_.max_arity) + 1),
+          budget_(std::max(kScratch, saturating_product(spec.max_atoms, sizeof(Code)))) {
         for (Code code : query.goal_positive) ++goal_sign_[code];
         for (Code code : query.goal_negative) --goal_sign_[code];
         if (spec.kind == Kind::flat || spec.width != 1) return;
@@ -171,32 +190,62 @@ public:
                     for (const Literal& literal : effect.adds) watches_[s].push_back(novelty_.watch(literal, task_.schemas[s].pattern.domains));
     }
 
+    // Out of memory is one more limit: the tree so far, cut off.
     Tree run() {
         Node root;
         for (Code code : query_.goal_positive) root.goals += view_.root_holds(code) ? 1 : 0;
         for (Code code : query_.goal_negative) root.goals += view_.root_holds(code) ? 0 : 1;
         nodes_.push_back(root);
-        mark_root();
-        expand_root();
-        std::size_t level = 1;
-        bound_level(level);
-        while (spec_.kind != Kind::flat && !truncated_ && level < nodes_.size()) {
-            const std::size_t next = nodes_.size();
-            for (std::size_t i = level; i < next && !truncated_; ++i)
-                if (nodes_[i].expand) expand(i);
-            bound_level(next);
-            level = next;
+        std::size_t level = 1;  // first node of the deepest level
+        prepare_exceptions();
+        try {
+            search(level);
+        } catch (const std::bad_alloc&) {
+            truncated_ = true;
+            release();
+            bound_level(level);
         }
-        return take_tree();
+        for (;;) {
+            try {
+                return take_tree();
+            } catch (const std::bad_alloc&) {
+                if (nodes_.size() == 1) throw;
+                truncated_ = true;
+                release();
+                nodes_.resize(nodes_.size() / 2);
+            }
+        }
     }
 
 private:
+    void search(std::size_t& level) {
+        mark_root();
+        if (!truncated_) expand_root();
+        bound_level(level);
+        while (spec_.kind != Kind::flat && !truncated_ && level < nodes_.size()) {
+            const std::size_t first = level;
+            level = nodes_.size();
+            for (std::size_t i = first; i < level && !truncated_; ++i)
+                if (nodes_[i].expand) expand(i);
+            bound_level(level);
+        }
+    }
+
+    // Gives back what only the search needs.
+    void release() {
+        novelty_.release();
+        successors_ = {};
+        flat_ = {};
+        fresh_arguments_ = {};
+    }
+
     // -- the root ----------------------------------------------------------------------------------------------------
 
     void mark_root() {
         if (spec_.kind == Kind::flat) return;
         if (spec_.width == 2) {
-            novelty_.mark_pairs(query_.state, query_.state);
+            novelty_.mark_pairs(query_.state, query_.state, budget_);
+            truncated_ = novelty_.full();
             return;
         }
         for (Code code : query_.state) {
@@ -209,7 +258,7 @@ private:
         std::vector<std::int64_t> counts;
         for (const Schema& schema : task_.schemas) {
             counts.push_back(matcher_.count(schema.pattern));
-            root_actions_ = std::min(std::int64_t{1} << 62, root_actions_ + counts.back());
+            root_actions_ = saturating_sum(root_actions_, counts.back());
         }
         mode_ = spec_.root;
         if (mode_ == RootMode::automatic) mode_ = spec_.width == 1 && root_actions_ > spec_.max_root_actions ? RootMode::classes : RootMode::all;
@@ -236,13 +285,16 @@ private:
         MatchOptions options;
         options.mask = mask.data();
         std::set<std::vector<std::int32_t>> classes;
+        const auto class_bytes = static_cast<std::int64_t>(96 + 2 * sizeof(std::int32_t) * pattern.domains.size());
         in_order(matcher_, task_, pattern, options, count, [&](const std::vector<Object>& binding) {
             std::vector<std::int32_t> key;
             for (std::size_t i = 0; i < binding.size(); ++i) {
                 key.push_back(symmetry.colour[static_cast<std::size_t>(binding[i])]);
                 key.push_back(static_cast<std::int32_t>(std::find(binding.begin(), binding.end(), binding[i]) - binding.begin()));
             }
-            return !classes.insert(std::move(key)).second || add_root_successor(s, binding);
+            if (!classes.insert(std::move(key)).second) return true;
+            if (static_cast<std::int64_t>(classes.size()) * class_bytes > budget_) truncated_ = true;
+            return !truncated_ && add_root_successor(s, binding);
         });
     }
 
@@ -264,9 +316,11 @@ private:
 
     bool add_root_successor(std::size_t s, const std::vector<Object>& binding) {
         ++generated_;
+        ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
         changes_.compute(task_.schemas[s], binding);
         bool novel = true;
         if (spec_.kind != Kind::flat) novel = spec_.width == 2 ? mark_pairs(nodes_[0]) : mark(changes_.adds);
+        if (truncated_) return false;
         if (!novel && mode_ == RootMode::novel) return true;
         // Distinct from the root and from the successors before it.
         build_difference(nodes_[0]);
@@ -315,7 +369,13 @@ private:
     }
 
     void expand_fully(std::size_t number, std::size_t s) {
-        in_order(matcher_, task_, task_.schemas[s].pattern, MatchOptions{}, 0, [&](const std::vector<Object>& binding) {
+        const Pattern& pattern = task_.schemas[s].pattern;
+        // Counting costs as much as a small join: only where there may be many bindings.
+        std::int64_t expected = 1;
+        for (std::int32_t domain : pattern.domains)
+            expected = saturating_product(expected, static_cast<std::int64_t>(task_.domains[static_cast<std::size_t>(domain)].members.size()));
+        if (expected > kSortAtOnce) expected = matcher_.count(pattern);
+        in_order(matcher_, task_, pattern, MatchOptions{}, expected, [&](const std::vector<Object>& binding) {
             return try_action(number, s, binding);
         });
     }
@@ -348,7 +408,7 @@ private:
             for (const FreshAtom& atom : fresh_)
                 if (atom.predicate == literal.predicate && atom.added == literal.positive &&
                     matcher_.unify(schema.pattern, literal, fresh_arguments_.data() + atom.begin, binding))
-                    matcher_.run(schema.pattern, binding, options, gate, emit, static_cast<std::int32_t>(l));
+                    if (!matcher_.run(schema.pattern, binding, options, gate, emit, static_cast<std::int32_t>(l))) return;
         }
     }
 
@@ -363,7 +423,7 @@ private:
                 flat_.insert(flat_.end(), found.begin(), found.end());
                 empty_binding = true;
             }
-            return true;
+            return fits(flat_.size() * sizeof(Object));
         });
         try_bindings(number, s, empty_binding);
     }
@@ -388,15 +448,23 @@ private:
         from_fresh(schema, options, gate, [&](const std::vector<Object>& found) {
             project(found);
             projections.insert(projection);
-            return true;
+            return fits(projections.size() * (80 + sizeof(Object) * projection.size()));
         });
         flat_.clear();
+        if (truncated_) return;
         for (std::vector<Object> binding : projections)
             if (matcher_.least(schema.pattern, binding)) flat_.insert(flat_.end(), binding.begin(), binding.end());
         try_bindings(number, s, false);
     }
 
+    // Whether so many bytes of bindings may be gathered; cuts the tree off where not.
+    bool fits(std::size_t bytes) {
+        if (static_cast<std::int64_t>(bytes) > budget_) truncated_ = true;
+        return !truncated_;
+    }
+
     void try_bindings(std::size_t number, std::size_t s, bool empty_binding) {
+        if (truncated_) return;
         const std::size_t width = task_.schemas[s].pattern.domains.size();
         if (width == 0) {
             if (empty_binding) try_action(number, s, {});
@@ -421,9 +489,11 @@ private:
     }
 
     bool try_action(std::size_t number, std::size_t s, const std::vector<Object>& binding) {
+        ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
         changes_.compute(task_.schemas[s], binding);
         if (spec_.width == 2 || task_.schemas[s].conditional) ++generated_;
         const bool novel = spec_.width == 2 ? mark_pairs(nodes_[number]) : mark(changes_.adds);
+        if (truncated_) return false;
         if (!novel) return true;
         build_difference(nodes_[number]);
         return append(number, s, binding, true, true);
@@ -450,7 +520,9 @@ private:
         std::vector<Code> fresh;
         for (Code code : changes_.adds)
             if (!view_.holds(code)) fresh.push_back(code);
-        return novelty_.mark_pairs(fresh, whole);
+        const bool novel = novelty_.mark_pairs(fresh, whole, budget_);
+        truncated_ = truncated_ || novelty_.full();
+        return novel;
     }
 
     // Differences of the successor to the root, from those of its parent and the action's changes.
@@ -493,7 +565,8 @@ private:
 
     // Appends the successor described by added_, deleted_ and changes_; false once the tree is full.
     bool append(std::size_t parent, std::size_t s, const std::vector<Object>& binding, bool novel, bool expandable) {
-        if (static_cast<std::int64_t>(nodes_.size()) >= spec_.max_nodes || static_cast<std::int64_t>(codes_.size()) >= spec_.max_atoms) {
+        const auto most = std::min<std::int64_t>(spec_.max_nodes, std::numeric_limits<std::int32_t>::max());
+        if (static_cast<std::int64_t>(nodes_.size()) >= most || static_cast<std::int64_t>(codes_.size()) >= spec_.max_atoms) {
             truncated_ = true;
             return false;
         }
@@ -557,6 +630,14 @@ private:
         tree.root_actions = root_actions_;
         tree.root = mode_;
         tree.truncated = truncated_;
+        std::size_t added_total = 0;
+        std::size_t deleted_total = 0;
+        for (const Node& node : nodes_) {
+            added_total += node.added.size;
+            deleted_total += node.deleted.size;
+        }
+        tree.added.reserve(added_total);
+        tree.deleted.reserve(deleted_total);
         tree.argument_offset.push_back(0);
         tree.added_offset.push_back(0);
         tree.deleted_offset.push_back(0);
@@ -597,13 +678,30 @@ private:
     std::vector<FreshAtom> fresh_;
     std::vector<Object> fresh_arguments_;
     std::vector<Object> flat_;
+    Ticker ticker_;
     std::int64_t generated_ = 0;
     std::int64_t root_actions_ = 0;
+    std::int64_t budget_;  // bytes for what the search gathers beside the tree
     RootMode mode_ = RootMode::all;
     bool truncated_ = false;
 };
 
 }  // namespace
+
+void Spec::check() const {
+    auto within = [](auto value, std::int64_t least, std::int64_t most, const char* message) {
+        if (static_cast<std::int64_t>(value) < least || static_cast<std::int64_t>(value) > most) throw std::invalid_argument(message);
+    };
+    within(kind, 0, 3, "spec: kind out of range");
+    within(width, 1, 2, "spec: width out of range");
+    within(capacity, 0, kMany, "spec: capacity out of range");
+    within(goal_identity, 0, 2, "spec: goal_identity out of range");
+    within(root, 0, 3, "spec: root out of range");
+    within(max_nodes, 1, kMany, "spec: max_nodes out of range");
+    within(max_atoms, 1, kMany, "spec: max_atoms out of range");
+    within(max_root_actions, 1, kMany, "spec: max_root_actions out of range");
+    if (width == 2 && root == RootMode::classes) throw std::invalid_argument("spec: root classes need width 1");
+}
 
 Tree lookahead(const Query& query, const Spec& spec) { return Search(query, spec).run(); }
 
@@ -612,18 +710,24 @@ std::vector<Tree> lookahead_batch(std::span<const Query> queries, const Spec& sp
     std::atomic<std::size_t> next{0};
     std::exception_ptr failure;
     std::atomic<bool> failed{false};
+    Interrupt* const interrupt = Interrupt::current();
     auto work = [&]() {
         try {
+            const Interrupt::Scope scope(interrupt);
             for (std::size_t i = next++; i < queries.size() && !failed; i = next++) trees[i] = lookahead(queries[i], spec);
         } catch (...) {
             if (!failed.exchange(true)) failure = std::current_exception();
         }
     };
-    std::vector<std::thread> team;
-    const std::size_t helpers = std::min(queries.size(), static_cast<std::size_t>(std::max(1, threads))) - (queries.empty() ? 0 : 1);
-    for (std::size_t i = 0; i < helpers; ++i) team.emplace_back(work);
-    work();
-    for (std::thread& thread : team) thread.join();
+    // While the others still work, the caller's thread asks for them.
+    auto wait = [&]() {
+        try {
+            if (interrupt != nullptr) interrupt->check();
+        } catch (const Interrupted&) {
+            if (!failed.exchange(true)) failure = std::current_exception();
+        }
+    };
+    run_team(work, std::min(queries.size(), static_cast<std::size_t>(std::max(1, threads))), wait);
     if (failure) std::rethrow_exception(failure);
     return trees;
 }
@@ -659,14 +763,14 @@ std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> st
     const StateView view(task, state);
     Matcher matcher(view);
     std::vector<Object> binding;
-    matcher.pick(task.schemas.at(static_cast<std::size_t>(schema)).pattern, index, binding);
+    matcher.pick(task.schemas[static_cast<std::size_t>(schema)].pattern, index, binding);
     return binding;
 }
 
 std::vector<Code> successor(const Task& task, std::span<const Code> state, std::int32_t schema, std::span<const std::int32_t> arguments) {
     const StateView view(task, state);
     Changes changes(task, view);
-    changes.compute(task.schemas.at(static_cast<std::size_t>(schema)), std::vector<Object>(arguments.begin(), arguments.end()));
+    changes.compute(task.schemas[static_cast<std::size_t>(schema)], std::vector<Object>(arguments.begin(), arguments.end()));
     std::vector<Code> kept;
     std::set_difference(state.begin(), state.end(), changes.deletes.begin(), changes.deletes.end(), std::back_inserter(kept));
     std::vector<Code> result;
@@ -674,8 +778,8 @@ std::vector<Code> successor(const Task& task, std::span<const Code> state, std::
     return result;
 }
 
-std::vector<std::int32_t> find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern,
-                                        std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+Bindings find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern, std::int64_t limit,
+                       std::uint64_t seed, std::int64_t steps) {
     const StateView view(task, state);
     Matcher matcher(view);
     std::mt19937_64 random(seed);
@@ -683,13 +787,12 @@ std::vector<std::int32_t> find_bindings(const Task& task, std::span<const Code> 
     options.distinct = true;
     options.shuffle = &random;
     options.steps = steps;
-    std::vector<std::int32_t> result;
+    Bindings result;
     std::vector<Object> binding(pattern.domains.size(), kUnbound);
-    std::int64_t found = 0;
     if (limit <= 0) return result;
     matcher.run(pattern, binding, options, [&](const std::vector<Object>& values) {
-        result.insert(result.end(), values.begin(), values.end());
-        return ++found < limit;
+        result.objects.insert(result.objects.end(), values.begin(), values.end());
+        return ++result.count < limit;
     });
     return result;
 }

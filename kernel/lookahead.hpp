@@ -26,6 +26,9 @@ struct Spec {
     std::int64_t max_nodes = 0;
     std::int64_t max_atoms = 0;
     std::int64_t max_root_actions = 0;
+
+    // Nothing, or an invalid_argument that names the field.
+    void check() const;
 };
 
 struct Query {
@@ -77,7 +80,11 @@ std::vector<Code> successor(const Task& task, std::span<const Code> state, std::
 
 // Bindings of a lifted conjunction: different variables, different objects; at most `limit` of them, candidates in the
 // random order of `seed`, after at most `steps` steps of search.
-std::vector<std::int32_t> find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern,
-                                        std::int64_t limit, std::uint64_t seed, std::int64_t steps);
+struct Bindings {
+    std::int64_t count = 0;
+    std::vector<Object> objects;  // [count, variables]
+};
+Bindings find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern, std::int64_t limit,
+                       std::uint64_t seed, std::int64_t steps);
 
 }  // namespace saltus

@@ -1,6 +1,7 @@
 #include "match.hpp"
 
 #include <numeric>
+#include <stdexcept>
 
 namespace saltus {
 
@@ -72,6 +73,7 @@ bool Matcher::least_from(std::size_t variable) {
         objects.assign(members_of(variable).begin(), members_of(variable).end());
     }
     for (Object object : objects) {
+        ticker_.tick();
         (*binding_)[variable] = object;
         bool possible = true;
         for (const Literal& literal : pattern_->literals) {
@@ -151,6 +153,7 @@ void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit
     }
     const std::size_t keep = bound_.size();
     auto proceed = [&]() {
+        ticker_.tick();
         bool go_on = true;
         if (settle({bound_.begin() + static_cast<std::ptrdiff_t>(keep), bound_.end()})) {
             std::vector<std::int32_t> rest;
@@ -184,7 +187,7 @@ std::int64_t Matcher::count_parts(const std::vector<std::int32_t>& variables) {
     for (const auto& part : components(variables)) {
         const std::int64_t here = count_part(part);
         if (here == 0) return 0;
-        total = here > kMany / total ? kMany : std::min(kMany, total * here);
+        total = saturating_product(total, here);
     }
     return total;
 }
@@ -192,15 +195,14 @@ std::int64_t Matcher::count_parts(const std::vector<std::int32_t>& variables) {
 std::int64_t Matcher::count_part(const std::vector<std::int32_t>& variables) {
     std::int64_t total = 0;
     branches(variables, [&](const std::vector<std::int32_t>& rest) {
-        total = std::min(kMany, total + count_parts(rest));
+        total = saturating_sum(total, count_parts(rest));
         return true;
     });
     return total;
 }
 
-std::int64_t Matcher::count(const Pattern& pattern) {
-    std::vector<Object> binding(pattern.domains.size(), kUnbound);
-    start(pattern, binding, MatchOptions{});
+std::int64_t Matcher::count(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
+    start(pattern, binding, options);
     for (const Literal& literal : pattern.literals)
         if (fully_bound(literal) && !true_literal(literal)) return 0;
     std::vector<std::int32_t> variables(binding.size());
@@ -211,9 +213,11 @@ std::int64_t Matcher::count(const Pattern& pattern) {
 void Matcher::pick_parts(const std::vector<std::int32_t>& variables, std::int64_t index) {
     for (const auto& part : components(variables)) {
         const std::int64_t here = count_part(part);
+        if (here == 0) throw std::invalid_argument("no binding to pick");
         pick_part(part, index % here);
         index /= here;
     }
+    if (index != 0) throw std::invalid_argument("fewer bindings than the index of the one to pick");
 }
 
 void Matcher::pick_part(const std::vector<std::int32_t>& variables, std::int64_t index) {
@@ -231,6 +235,9 @@ void Matcher::pick_part(const std::vector<std::int32_t>& variables, std::int64_t
 void Matcher::pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding) {
     binding.assign(pattern.domains.size(), kUnbound);
     start(pattern, binding, MatchOptions{});
+    if (index < 0) throw std::invalid_argument("the index of a binding to pick is negative");
+    for (const Literal& literal : pattern.literals)
+        if (fully_bound(literal) && !true_literal(literal)) throw std::invalid_argument("no binding to pick");
     std::vector<std::int32_t> variables(binding.size());
     std::iota(variables.begin(), variables.end(), 0);
     pick_parts(variables, index);

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "state.hpp"
 
 namespace saltus {
@@ -46,11 +47,14 @@ public:
     // The lexicographically least completion of `binding`, in place; false if there is none.
     bool least(const Pattern& pattern, std::vector<Object>& binding);
 
-    // Number of bindings of a pattern with no variable bound; independent parts are multiplied, not enumerated.
-    // Saturates at 2^62.
-    std::int64_t count(const Pattern& pattern);
+    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62.
+    std::int64_t count(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options);
+    std::int64_t count(const Pattern& pattern) {
+        std::vector<Object> binding(pattern.domains.size(), kUnbound);
+        return count(pattern, binding, MatchOptions{});
+    }
 
-    // Binding number `index` (below count) in an order of the matcher's own.
+    // Binding number `index` in an order of the matcher's own; an index that is not below count is an invalid_argument.
     void pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding);
 
     // Binds an atom's arguments to a literal's terms; false, with `binding` undefined, where they clash.
@@ -58,7 +62,6 @@ public:
 
 private:
     enum class Outcome { go_on, found, stop };
-    static constexpr std::int64_t kMany = std::int64_t{1} << 62;
     static constexpr std::size_t kFew = 8;  // atoms worth looking at one by one for a better estimate
 
     void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
@@ -249,6 +252,7 @@ private:
     template <typename Gate, typename Emit>
     Outcome extend(bool gated, Gate&& gate, Emit&& emit) {
         if (--steps_ < 0) return Outcome::stop;
+        ticker_.tick();
         const std::size_t mark = trail_.size();
         const auto& literals = pattern_->literals;
         std::int32_t best = -1;
@@ -379,6 +383,7 @@ private:
     std::vector<Object>* binding_ = nullptr;
     MatchOptions options_;
     std::int64_t steps_ = 0;
+    Ticker ticker_;
     std::vector<std::uint8_t> done_;
     std::vector<std::int32_t> trail_;  // literals done
     std::vector<std::int32_t> bound_;  // variables bound by rows

@@ -5,7 +5,6 @@
 namespace saltus {
 
 namespace {
-constexpr std::int64_t kUncountable = std::int64_t{1} << 61;
 constexpr std::int64_t kDenseLimit = std::int64_t{1} << 25;  // 4 MiB of bits; above it a hash set
 }
 
@@ -15,26 +14,49 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
     if (kind == Kind::iw) {
         total_ = task.code_offset.back();
     } else {
+        number_types();
         base_.resize(static_cast<std::size_t>(task.predicates()));
-        for (std::size_t p = 0; p < base_.size(); ++p) {
-            if (!task.fluent[p]) continue;
-            std::int64_t combinations = 1;
-            if (kind == Kind::aiw)
-                for (std::int32_t i = 1; i < task.arity[p]; ++i) combinations *= task.types;
-            const std::int32_t positions = std::max(1, task.arity[p]);
-            for (std::int32_t i = 0; i < positions; ++i) {
-                base_[p].push_back(total_);
-                total_ += combinations * (task.arity[p] == 0 ? 1 : task.objects());
-            }
-        }
+        std::int64_t goals = 0;
         if (goal_identity != GoalIdentity::off) {
             for (std::span<const Code> codes : {goal_positive, goal_negative})
                 for (Code code : codes)
-                    if (goal_feature_.try_emplace(code, total_).second) ++total_;
+                    if (goal_feature_.try_emplace(code, goals).second) ++goals;
+        }
+        total_ = goals;
+        std::int64_t positions = 0;
+        for (std::size_t p = 0; p < base_.size(); ++p) {
+            if (!task.fluent[p]) continue;
+            std::int64_t combinations = task.arity[p] == 0 ? 1 : task.objects();
+            if (kind == Kind::aiw)
+                for (std::int32_t i = 1; i < task.arity[p]; ++i) combinations = saturating_product(combinations, types_);
+            for (std::int32_t i = 0; i < std::max(1, task.arity[p]); ++i) {
+                base_[p].push_back(total_);
+                total_ = saturating_sum(total_, combinations);
+                ++positions;
+            }
+        }
+        wide_ = total_ >= kMany;
+        if (wide_) {
+            met_.resize(static_cast<std::size_t>(positions));
+            met_count_ = goals;
+            positions = 0;
+            for (auto& bases : base_)
+                for (std::int64_t& base : bases) base = positions++;
         }
     }
     dense_ = total_ <= kDenseLimit;
     if (dense_) bits_.assign(static_cast<std::size_t>(total_ / 64 + 1), 0);
+}
+
+// At most as many types as objects count: a feature within its position is then below objects^arity, which codes bound.
+void Novelty::number_types() {
+    std::vector<std::int32_t> number_of(static_cast<std::size_t>(task_.types), -1);
+    object_type_.reserve(task_.object_type.size());
+    for (std::int32_t type : task_.object_type) {
+        std::int32_t& number = number_of[static_cast<std::size_t>(type)];
+        if (number < 0) number = static_cast<std::int32_t>(types_++);
+        object_type_.push_back(number);
+    }
 }
 
 template <typename Visit>
@@ -49,13 +71,13 @@ bool Novelty::features(Code code, std::int32_t predicate, const Object* argument
     }
     const auto p = static_cast<std::size_t>(predicate);
     const std::int32_t arity = task_.arity[p];
-    if (arity == 0) return visit(base_[p][0], 0);
+    if (arity == 0) return visit(numbered(base_[p][0], 0), 0);
     for (std::int32_t i = 0; i < arity; ++i) {
         std::int64_t feature = arguments[i];
         if (kind_ == Kind::aiw)
             for (std::int32_t j = 0; j < arity; ++j)
-                if (j != i) feature = feature * task_.types + task_.object_type[static_cast<std::size_t>(arguments[j])];
-        if (visit(base_[p][static_cast<std::size_t>(i)] + feature, i)) return true;
+                if (j != i) feature = feature * types_ + object_type_[static_cast<std::size_t>(arguments[j])];
+        if (visit(numbered(base_[p][static_cast<std::size_t>(i)], feature), i)) return true;
     }
     return false;
 }
@@ -109,18 +131,17 @@ std::size_t Novelty::watch(const Literal& literal, const std::vector<std::int32_
         result.objects.push_back(std::move(allowed));
         result.types.push_back(std::move(kinds));
     }
-    auto times = [](std::int64_t a, std::int64_t b) { return b != 0 && a > kUncountable / b ? kUncountable : a * b; };
     if (kind_ == Kind::iw) {
         result.open = 1;
-        for (std::int64_t n : objects) result.open = times(result.open, n);
+        for (std::int64_t n : objects) result.open = saturating_product(result.open, n);
     } else if (literal.terms.empty()) {
         result.open = 1;
     } else {
         for (std::size_t i = 0; i < objects.size(); ++i) {
             std::int64_t here = objects[i];
             for (std::size_t j = 0; j < objects.size() && kind_ == Kind::aiw; ++j)
-                if (j != i) here = times(here, types[j]);
-            result.open += here;
+                if (j != i) here = saturating_product(here, types[j]);
+            result.open = saturating_sum(result.open, here);
         }
     }
     std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
@@ -144,7 +165,7 @@ std::vector<std::int64_t> Novelty::features_of(Code code) const {
     return result;
 }
 
-bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> state) {
+bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> state, std::int64_t budget) {
     bool novel = false;
     auto number = [&](std::int64_t feature) {
         return feature_number_.try_emplace(feature, static_cast<std::int64_t>(feature_number_.size())).first->second;
@@ -160,9 +181,21 @@ bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> stat
                 if (i == at) continue;
                 for (std::int64_t b : numbers[i]) novel = pairs_.insert(std::min(a, b) << 31 | std::max(a, b)) || novel;
             }
+            if (pairs_.bytes() > budget) {
+                full_ = true;
+                return novel;
+            }
         }
     }
     return novel;
+}
+
+void Novelty::release() {
+    bits_ = {};
+    sparse_ = KeySet();
+    pairs_ = KeySet();
+    feature_number_ = {};
+    met_ = {};
 }
 
 }  // namespace saltus

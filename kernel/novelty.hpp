@@ -30,8 +30,13 @@ public:
     std::size_t watch(const Literal& literal, const std::vector<std::int32_t>& domains);
     bool exhausted(std::size_t number) const { return watches_[number].open == 0; }
 
-    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen.
-    bool mark_pairs(std::span<const Code> added, std::span<const Code> state);
+    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen. Stops in between, and is
+    // full, where the pairs would take more than `budget` bytes.
+    bool mark_pairs(std::span<const Code> added, std::span<const Code> state, std::int64_t budget);
+    bool full() const { return full_; }
+
+    // Gives all memory back; nothing may be asked afterwards.
+    void release();
 
 private:
     struct Watch {
@@ -42,6 +47,14 @@ private:
     };
 
     static constexpr std::int32_t kIdentity = -1;  // position of a feature that is the whole atom
+
+    void number_types();
+    std::int64_t numbered(std::int64_t base, std::int64_t feature) const {
+        if (!wide_) return base + feature;
+        const auto [entry, fresh] = met_[static_cast<std::size_t>(base)].try_emplace(feature, met_count_);
+        if (fresh) ++met_count_;
+        return entry->second;
+    }
 
     // visit(feature, position) -> bool for every feature until it returns true.
     template <typename Visit>
@@ -65,14 +78,20 @@ private:
     Kind kind_;
     GoalIdentity goal_identity_;
     std::unordered_map<Code, std::int64_t> goal_feature_;
-    std::vector<std::vector<std::int64_t>> base_;  // [predicates][arity]: first feature of a position
+    std::vector<std::int32_t> object_type_;        // [objects]: types that some object has, numbered without gaps
+    std::int64_t types_ = 0;
+    std::vector<std::vector<std::int64_t>> base_;  // [predicates][arity]: first feature of a position; wide: its number
     std::int64_t total_ = 0;
     bool dense_ = true;
+    bool wide_ = false;  // too many features for 64 bits: they are numbered when they are met
+    mutable std::vector<std::unordered_map<std::int64_t, std::int64_t>> met_;  // [positions of all predicates]
+    mutable std::int64_t met_count_ = 0;
     std::vector<std::uint64_t> bits_;
     KeySet sparse_;
     std::vector<Watch> watches_;
     std::vector<std::vector<std::size_t>> watches_of_;  // [predicates]
     KeySet pairs_;
+    bool full_ = false;
     std::unordered_map<std::int64_t, std::int64_t> feature_number_;
 };
 

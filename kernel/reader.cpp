@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <stdexcept>
 
 namespace saltus {
 
@@ -234,6 +235,7 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
         for (std::int32_t k = 0; k < arity; ++k) {
             const std::int32_t symbol = at(i + 2 + k);
             if (symbol < 0) return false;
+            if (static_cast<std::size_t>(symbol) >= tables.object_of_symbol.size()) throw std::invalid_argument("read_atoms: unknown symbol");
             const std::int32_t object = tables.object_of_symbol[static_cast<std::size_t>(symbol)];
             if (object < 0) return false;
             const auto slot = static_cast<std::size_t>(tables.first_slot[static_cast<std::size_t>(predicate)] + k);
@@ -245,7 +247,10 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
     };
     for (std::int32_t i = begin; i < end; i = ~at(i) + 1) {
         result.refused = i;
-        if (at(i) >= kClose || at(i + 1) < 0) return result;  // a word, an empty list, or a list instead of a predicate
+        if (at(i) >= kClose) return result;  // a word
+        if (~at(i) <= i || ~at(i) >= end) throw std::invalid_argument("read_atoms: a list ends outside of the range");
+        if (at(i + 1) < 0) return result;  // an empty list, or a list instead of a predicate
+        if (static_cast<std::size_t>(at(i + 1)) >= tables.predicate_of_symbol.size()) throw std::invalid_argument("read_atoms: unknown symbol");
         const std::int32_t predicate = tables.predicate_of_symbol[static_cast<std::size_t>(at(i + 1))];
         if (predicate == kSpecialHead) {
             result.special.push_back(i);

@@ -1,9 +1,10 @@
 #include "segments.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
-#include <thread>
-#include <vector>
+
+#include "team.hpp"
 
 namespace saltus {
 
@@ -42,21 +43,19 @@ void reduce_segments(const Real* values, std::int64_t width, std::span<const std
         else
             reduce_range<Real, false>(values, width, offset, source, result, begin, end);
     };
-    const std::int64_t parts = std::clamp<std::int64_t>(rows * width / kWorthAThread, 1, std::max(1, threads));
-    std::vector<std::thread> team;
-    std::int64_t begin = 0;
-    for (std::int64_t part = 1; part <= parts; ++part) {
-        // Cut where the rows, not the segments, are halved: degrees differ by orders of magnitude.
+    const auto most = static_cast<std::int64_t>(useful_threads(static_cast<std::size_t>(std::max(1, threads))));
+    const std::int64_t parts = std::clamp<std::int64_t>(rows * width / kWorthAThread, 1, most);
+    // Cut where the rows, not the segments, are halved: degrees differ by orders of magnitude.
+    const auto cut = [&](std::int64_t part) -> std::int64_t {
+        if (part == parts) return segments;
         const auto wanted = static_cast<std::int32_t>(rows * part / parts);
-        std::int64_t end = part == parts ? segments : std::upper_bound(offset.begin(), offset.end(), wanted) - offset.begin() - 1;
-        end = std::clamp(end, begin, segments);
-        if (part == parts)
-            run(begin, end);
-        else
-            team.emplace_back(run, begin, end);
-        begin = end;
-    }
-    for (std::thread& thread : team) thread.join();
+        return std::upper_bound(offset.begin(), offset.end(), wanted) - offset.begin() - 1;
+    };
+    std::atomic<std::int64_t> next{0};
+    auto work = [&] {
+        for (std::int64_t part = next++; part < parts; part = next++) run(part == 0 ? 0 : cut(part), cut(part + 1));
+    };
+    run_team(work, static_cast<std::size_t>(parts));
 }
 
 template void reduce_segments<float>(const float*, std::int64_t, std::span<const std::int32_t>, const std::int32_t*, float*, bool, std::int32_t);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <limits>
 #include <stdexcept>
 
 namespace saltus {
@@ -49,6 +51,11 @@ std::pair<std::int32_t, std::int32_t> Relation::rows_from(const Object* prefix, 
 
 namespace {
 
+template <typename Values>
+bool strictly_ascending(const Values& values) {
+    return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
+}
+
 // Reads the flat program of kernel_task.py.
 class Program {
 public:
@@ -61,6 +68,7 @@ public:
     std::size_t count() {
         const std::int32_t value = next();
         if (value < 0) throw std::invalid_argument("task program has a negative count");
+        if (static_cast<std::size_t>(value) > values_.size() - at_) throw std::invalid_argument("task program ends early");
         return static_cast<std::size_t>(value);
     }
     Literal literal() {
@@ -98,22 +106,30 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
       arity(arities.begin(), arities.end()),
       fluent(fluents.begin(), fluents.end()),
       code_offset(code_offsets.begin(), code_offsets.end()) {
+    check_atoms();
     for (std::int32_t n : arity) max_arity = std::max(max_arity, n);
     Program reader(program);
     types = reader.next();
+    for (std::int32_t type : object_type)
+        if (type < 0 || type >= types) throw std::invalid_argument("task: type of an object out of range");
     domains.resize(reader.count());
     for (auto& domain : domains) {
         domain.allowed.assign(object_type.size(), 0);
         domain.members.resize(reader.count());
         for (auto& object : domain.members) {
             object = reader.next();
-            domain.allowed.at(static_cast<std::size_t>(object)) = 1;
+            if (object < 0 || object >= objects()) throw std::invalid_argument("task: object of a domain out of range");
+            domain.allowed[static_cast<std::size_t>(object)] = 1;
         }
+        if (!strictly_ascending(domain.members)) throw std::invalid_argument("task: objects of a domain are not ascending");
     }
+    if (domains.empty() || domains.back().members.size() != object_type.size())
+        throw std::invalid_argument("task: the last domain does not hold all objects");
     schemas.resize(reader.count());
     for (auto& schema : schemas) {
         schema.pattern.domains = reader.domains();
         schema.pattern.literals = reader.literals();
+        check_pattern(schema.pattern);
         schema.effects.resize(reader.count());
         schema.projected.assign(schema.pattern.domains.size(), 0);
         for (auto& effect : schema.effects) {
@@ -122,6 +138,13 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
             effect.when.literals = reader.literals();
             effect.adds = reader.literals();
             effect.deletes = reader.literals();
+            check_pattern(effect.when);
+            for (const auto* literals : {&effect.adds, &effect.deletes})
+                for (const Literal& literal : *literals) {
+                    check_literal(literal, effect.when.domains.size());
+                    if (literal.predicate < 0 || !fluent[static_cast<std::size_t>(literal.predicate)])
+                        throw std::invalid_argument("task: an effect changes a predicate that is not fluent");
+                }
             if (effect.when.domains.size() > schema.pattern.domains.size() || !effect.when.literals.empty()) schema.conditional = true;
             for (const auto& literal : effect.adds)
                 for (std::int32_t term : literal.terms)
@@ -144,6 +167,7 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
     constants.erase(std::unique(constants.begin(), constants.end()), constants.end());
     if (!reader.done()) throw std::invalid_argument("task program has values left over");
 
+    if (static_start.size() != 2 * arity.size()) throw std::invalid_argument("task: static_start has the wrong length");
     statics.resize(arity.size());
     std::size_t total = 0;
     for (std::size_t p = 0; p < arity.size(); ++p) {
@@ -151,9 +175,18 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
         relation.arity = arity[p];
         const auto begin = static_cast<std::size_t>(static_start[2 * p]);
         const auto rows = static_cast<std::size_t>(static_start[2 * p + 1]);
+        const std::int64_t values = saturating_product(std::max<std::int64_t>(0, static_start[2 * p + 1]), arity[p]);
+        if (static_start[2 * p] < 0 || static_start[2 * p + 1] < 0 || begin > static_rows.size() ||
+            values > static_cast<std::int64_t>(static_rows.size() - begin) || rows > static_rows.size() + 1 || (fluent[p] && rows > 0))
+            throw std::invalid_argument("task: static atoms out of range");
         relation.size = static_cast<std::int32_t>(rows);
         relation.rows.assign(static_rows.begin() + static_cast<std::ptrdiff_t>(begin),
                              static_rows.begin() + static_cast<std::ptrdiff_t>(begin + rows * static_cast<std::size_t>(arity[p])));
+        for (Object object : relation.rows)
+            if (object < 0 || object >= objects()) throw std::invalid_argument("task: object of a static atom out of range");
+        for (std::int32_t i = 1; i < relation.size; ++i)
+            if (!std::lexicographical_compare(relation.row(i - 1), relation.row(i - 1) + arity[p], relation.row(i), relation.row(i) + arity[p]))
+                throw std::invalid_argument("task: static atoms are not sorted");
         relation.build(objects());
         total += rows;
     }
@@ -167,6 +200,63 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
             static_codes_[slot] = code;
         }
     }
+}
+
+// Every predicate has as many codes as ground atoms, so that any code within the offsets decodes to objects.
+void Task::check_atoms() const {
+    if (fluent.size() != arity.size() || code_offset.size() != arity.size() + 1 || code_offset.front() != 0)
+        throw std::invalid_argument("task: arrays of the predicates have different lengths");
+    if (object_type.size() > static_cast<std::size_t>(std::numeric_limits<Object>::max())) throw std::invalid_argument("task: too many objects");
+    for (std::size_t p = 0; p < arity.size(); ++p) {
+        if (arity[p] < 0 || arity[p] > static_cast<std::int32_t>(kMaxVariables)) throw std::invalid_argument("task: arity out of range");
+        std::int64_t atoms = 1;
+        for (std::int32_t i = 0; i < arity[p]; ++i) atoms = saturating_product(atoms, objects());
+        if (atoms >= kMany || code_offset[p] >= kMany - atoms || code_offset[p + 1] != code_offset[p] + atoms)
+            throw std::invalid_argument("task: code offsets do not fit the arities");
+    }
+}
+
+void Task::check_literal(const Literal& literal, std::size_t variables) const {
+    if (literal.predicate < kEquality || literal.predicate >= predicates()) throw std::invalid_argument("literal: predicate out of range");
+    const std::int32_t wanted = literal.predicate == kEquality ? 2 : arity[static_cast<std::size_t>(literal.predicate)];
+    if (literal.terms.size() != static_cast<std::size_t>(wanted)) throw std::invalid_argument("literal: wrong number of terms");
+    for (std::int32_t term : literal.terms)
+        if (term >= 0 ? static_cast<std::size_t>(term) >= variables : ~term >= objects()) throw std::invalid_argument("literal: term out of range");
+}
+
+void Task::check_pattern(const Pattern& pattern) const {
+    if (pattern.domains.size() > kMaxVariables) throw std::invalid_argument("pattern: too many variables");
+    for (std::int32_t domain : pattern.domains)
+        if (domain < 0 || static_cast<std::size_t>(domain) >= domains.size()) throw std::invalid_argument("pattern: domain out of range");
+    for (const Literal& literal : pattern.literals) check_literal(literal, pattern.domains.size());
+}
+
+void Task::check_state(std::span<const Code> state) const {
+    if (!strictly_ascending(state)) throw std::invalid_argument("codes of a state are not strictly ascending");
+    check_codes(state);
+    for (std::size_t p = 0; p < arity.size(); ++p) {
+        if (fluent[p]) continue;
+        const auto first = std::lower_bound(state.begin(), state.end(), code_offset[p]);
+        if (first != state.end() && *first < code_offset[p + 1]) throw std::invalid_argument("codes of a state belong to a static predicate");
+    }
+}
+
+void Task::check_codes(std::span<const Code> codes) const {
+    if (!std::is_sorted(codes.begin(), codes.end())) throw std::invalid_argument("codes are not sorted");
+    if (!codes.empty() && (codes.front() < 0 || codes.back() >= code_offset.back()))
+        throw std::invalid_argument("codes do not belong to this task");
+}
+
+void Task::check_schema(std::int32_t schema) const {
+    if (schema < 0 || static_cast<std::size_t>(schema) >= schemas.size()) throw std::invalid_argument("schema out of range");
+}
+
+void Task::check_action(std::int32_t schema, std::span<const Object> arguments) const {
+    check_schema(schema);
+    if (arguments.size() != schemas[static_cast<std::size_t>(schema)].pattern.domains.size())
+        throw std::invalid_argument("action: wrong number of arguments");
+    for (Object object : arguments)
+        if (object < 0 || object >= objects()) throw std::invalid_argument("action: object out of range");
 }
 
 std::int32_t Task::decode(Code code, Object* arguments) const {

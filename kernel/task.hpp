@@ -17,6 +17,7 @@ using Code = std::int64_t;
 
 inline constexpr std::int32_t kEquality = -1;  // predicate number of equality literals
 inline constexpr Object kUnbound = -1;
+inline constexpr std::size_t kMaxVariables = 64;  // of one pattern: the matcher recurses over them
 
 struct Literal {
     std::int32_t predicate = 0;
@@ -93,6 +94,13 @@ public:
     // Number of the domain that holds every object; the program lists it last.
     std::int32_t anything() const { return static_cast<std::int32_t>(domains.size()) - 1; }
 
+    // What comes from outside: nothing, or an invalid_argument that says what does not fit this task.
+    void check_codes(std::span<const Code> codes) const;  // sorted
+    void check_state(std::span<const Code> state) const;  // strictly ascending, fluent
+    void check_pattern(const Pattern& pattern) const;
+    void check_schema(std::int32_t schema) const;
+    void check_action(std::int32_t schema, std::span<const Object> arguments) const;
+
     std::vector<std::int32_t> object_type;
     std::vector<std::int32_t> arity;
     std::vector<std::uint8_t> fluent;
@@ -105,6 +113,9 @@ public:
     std::vector<Relation> statics;      // [predicates], empty for fluent ones
 
 private:
+    void check_atoms() const;
+    void check_literal(const Literal& literal, std::size_t variables) const;
+
     std::vector<Code> static_codes_;  // open addressing, -1 empty
 };
 
@@ -116,6 +127,11 @@ inline std::uint64_t mix(std::uint64_t x) {
     x *= 0x94D049BB133111EBULL;
     return x ^ (x >> 31);
 }
+
+// Counts that may be larger than anything that can be enumerated stop here.
+inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
+inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) { return a >= kMany - b ? kMany : a + b; }
+inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) { return b != 0 && a > kMany / b ? kMany : a * b; }
 
 // A set of 64-bit keys that is emptied in constant time.
 class KeySet {
@@ -148,6 +164,7 @@ public:
         }
     }
     std::size_t size() const { return size_; }
+    std::int64_t bytes() const { return static_cast<std::int64_t>(keys_.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t))); }
 
 private:
     std::size_t slot(std::int64_t key) const { return mix(static_cast<std::uint64_t>(key)) & mask_; }

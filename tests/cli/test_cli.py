@@ -129,6 +129,19 @@ def test_names_that_look_like_markup(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert name in output
 
 
+def test_lookahead_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """No markup is left in the text, a name that looks like markup is kept, and the bars start in one column."""
+    assert run(["lookahead", *BLOCKS, "--max-nodes", "200"]) == ExitCode.SUCCESS
+    output = capsys.readouterr().out
+    assert "[bold" not in output
+    assert "[/" not in output
+    assert output.startswith("AIW(1) from the initial state of ")
+    assert "the tree was cut off (--max-nodes)" in output
+    bars = [line.index("█") for line in output.splitlines() if "█" in line]
+    assert len(bars) >= 2
+    assert len(set(bars)) == 1
+
+
 def test_stats_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "domain.pddl").write_text(RICH_DOMAIN)
     for place in ("training", "testing/easy", "testing/hard"):
@@ -218,6 +231,8 @@ def test_malformed_files(case, tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["validate", *BLOCKS, "none.plan"], "none.plan: cannot be read: No such file or directory"),
         (["validate", *BLOCKS, "README.md"], "README.md:1:1: no action"),
         (["stats", "none"], "none: no such folder"),
+        (["stats", BLOCKS[0]], f"{BLOCKS[0]}: not a folder"),
+        (["branching", "README.md"], "README.md: not a folder"),
         (["stats", "kernel"], "kernel: no domain.pddl in this folder"),
     ],
 )
@@ -245,7 +260,18 @@ def test_exit_codes_of_the_process(tmp_path: Path, change: tuple[str, str] | Non
 
 
 @pytest.mark.parametrize(
-    "arguments", [["info", *BLOCKS], ["info", *BLOCKS, "--json"], ["stats", "examples/blocksworld"]]
+    "arguments",
+    [
+        ["info", *BLOCKS],
+        ["info", *BLOCKS, "--json"],
+        ["stats", "examples/blocksworld"],
+        ["lookahead", *BLOCKS],
+        ["branching", "examples/blocksworld"],
+        ["--help"],
+        ["--version"],
+        ["info", "--help"],
+    ],
+    ids=" ".join,
 )
 def test_closed_pipe_is_no_error(arguments: list[str]) -> None:
     reader, writer = os.pipe()
@@ -255,3 +281,80 @@ def test_closed_pipe_is_no_error(arguments: list[str]) -> None:
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["info", *BLOCKS], ["info", *BLOCKS, "--json"], ["domains"], ["--help"], ["--version"]],
+    ids=" ".join,
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_full_disk(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = process(*arguments, stdout=full, stderr=subprocess.PIPE)
+    message = "saltus: error: output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (ExitCode.INPUT_ERROR, message)
+
+
+def test_output_that_the_encoding_lacks() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = process("lookahead", *BLOCKS, capture_output=True, env=environment)
+    assert done.returncode == ExitCode.INPUT_ERROR
+    assert done.stderr.startswith("saltus: error: output cannot be written in the encoding ascii: ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("value", ["99999999999999999999", str(2**62)])
+def test_limits_beyond_the_kernel(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["lookahead", *BLOCKS, "--max-nodes", value]) == ExitCode.USAGE_ERROR
+    assert "max_nodes" in capsys.readouterr().err
+
+
+def generated(folder: Path, *arguments: str) -> int:
+    """Exit code of `generate` into a folder."""
+    return run(["generate", *arguments, "--out", str(folder)])
+
+
+def test_generate_counts_one_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert generated(tmp_path, "ferry", "--count", "1") == ExitCode.SUCCESS
+    assert capsys.readouterr().out == f"1 problem in {tmp_path / 'training'}\n"
+
+
+def test_generate_checks_all_splits_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert generated(tmp_path, "ferry", "--count", "1", "--split", "validation") == ExitCode.SUCCESS
+    splits = ["--split", "training", "--split", "validation"]
+    assert generated(tmp_path, "ferry", "--count", "1", *splits) == ExitCode.INPUT_ERROR
+    assert not (tmp_path / "training").exists()
+    assert f"{tmp_path / 'validation'} already has 1 problem; --force" in capsys.readouterr().err
+    assert generated(tmp_path, "ferry", "--count", "1", *splits, "--force") == ExitCode.SUCCESS
+    assert generated(tmp_path, "ferry", "--split", "easy", "--split", "trainin") == ExitCode.USAGE_ERROR
+    assert not (tmp_path / "testing").exists()
+    assert "ferry has no split 'trainin'; did you mean 'training'?" in capsys.readouterr().err
+
+
+def test_generate_into_what_is_no_suite_of_the_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert generated(tmp_path / "a", "ferry", "--count", "2") == ExitCode.SUCCESS
+    for force in ([], ["--force"]):
+        assert generated(tmp_path / "a", "miconic", "--count", "1", *force) == ExitCode.INPUT_ERROR
+        assert "is another domain than miconic" in capsys.readouterr().err
+    assert "ferry" in (tmp_path / "a" / "domain.pddl").read_text()
+    assert len(list((tmp_path / "a" / "training").iterdir())) == 2
+    (tmp_path / "b" / "domain.pddl").mkdir(parents=True)
+    assert generated(tmp_path / "b", "ferry", "--count", "1") == ExitCode.INPUT_ERROR
+    assert "domain.pddl: cannot be read: Is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ("locatons=3", "ferry has no size 'locatons'; did you mean 'locations'?"),
+        ("zzz=3", "ferry has no size 'zzz'; it has"),
+        ("locations=²", "--set locations=²: expected SIZE=VALUE"),
+        ("locations=" + "9" * 5000, "expected SIZE=VALUE"),
+    ],
+    ids=["close", "far", "no digit", "long"],
+)
+def test_generate_refuses_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str, message: str) -> None:
+    assert generated(tmp_path, "ferry", "--set", size) == ExitCode.USAGE_ERROR
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

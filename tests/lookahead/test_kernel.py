@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS
 from tests.random_tasks import random_tasks
+from tests.tasks import task_of
 
 from saltus.lookahead import (
     LookaheadSpec,
@@ -126,13 +127,13 @@ def test_bindings(task: Task, data: st.DataObject) -> None:
     ]
     wanted = reference.find_bindings(task, task.initial_state, literals)
     found = find_bindings(task, task.initial_state, literals, limit=10_000, seed=3)
-    if used:
-        assert sorted(map(tuple, found.tolist())) == sorted(wanted)
-        some = find_bindings(task, task.initial_state, literals, limit=2, seed=4)
-        assert len(some) == min(2, len(wanted))
-        assert set(map(tuple, some.tolist())) <= wanted
-        again = find_bindings(task, task.initial_state, literals, limit=2, seed=4)
-        assert np.array_equal(some, again)
+    assert found.shape == (len(wanted), len(used))
+    assert sorted(map(tuple, found.tolist())) == sorted(wanted)
+    some = find_bindings(task, task.initial_state, literals, limit=2, seed=4)
+    assert some.shape == (min(2, len(wanted)), len(used))
+    assert set(map(tuple, some.tolist())) <= wanted
+    again = find_bindings(task, task.initial_state, literals, limit=2, seed=4)
+    assert np.array_equal(some, again)
 
 
 @given(random_tasks(max_objects=7))
@@ -141,6 +142,27 @@ def test_colours(task: Task) -> None:
     """1-WL colours are the twin's."""
     fast = find_colours(task, task.initial_state, task.goal)
     assert fast.tolist() == reference.find_colours(task, task.initial_state, task.goal)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize(
+    ("types", "arity", "objects"),
+    [(64, 12, 3), (256, 9, 2), (1000, 8, 3), (16, 17, 3), (4, 27, 4), (2, 60, 2)],
+    ids=lambda value: str(value),
+)
+def test_many_types_and_arguments(kind: str, types: int, arity: int, objects: int) -> None:
+    """types^(arity - 1) * objects leaves 64 bits, or comes close to it: equal trees all the same."""
+    names = " ".join(f"t{i}" for i in range(types - 1))
+    terms = " ".join(f"?x{i % 3}" for i in range(arity))
+    slots = " ".join(f"?x{i}" for i in range(arity))
+    domain = f"""(define (domain wide) (:requirements :typing) (:types {names}) (:predicates (p {slots}) (q ?x))
+      (:action a :parameters (?x0 ?x1 ?x2) :precondition (q ?x0) :effect (and (p {terms}) (q ?x1))))"""
+    listed = " ".join(f"o{i} - t{i // 2 % (types - 1)}" for i in range(objects))
+    task = task_of(domain, f"(define (problem w) (:domain wide) (:objects {listed}) (:init (q o0)) (:goal (q o1)))")
+    for width, root in ((1, "novel"), (1, "all"), (2, "novel")):
+        if kind == "iw" or width == 1:
+            spec = LookaheadSpec(kind=kind, width=width, root_successors=root, max_nodes=60)
+            assert_same(lookahead(task, spec=spec), reference.lookahead(task, spec=spec))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import pickle
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import ROOT
 from tests.tasks import task_of
 
-from saltus.errors import ConfigurationError, SaltusError
+from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.lookahead import (
     LookaheadSpec,
     count_actions,
     find_bindings,
     lookahead,
+    lookahead_batch,
     random_action,
     reference,
     successor_state,
 )
-from saltus.task import Goal, Literal, Plan, Task, load, validate
+from saltus.task import Action, Goal, Literal, Plan, Task, load, validate
 
 pytestmark = pytest.mark.kernel
 
@@ -297,3 +304,112 @@ def test_random_walk_stays_valid(corridor: Task) -> None:
         actions.append(corridor.action_name(action))
         state = successor_state(corridor, state, action)
     assert validate(corridor, Plan.of(actions)).step is None
+
+
+def ground(task: Task, text: str, positive: bool = True) -> Literal:
+    """A literal without variables."""
+    predicate, *arguments = task.decode(task.atom(text))
+    return Literal(predicate, tuple(~number for number in arguments), positive)
+
+
+@pytest.mark.parametrize(
+    ("atoms", "shape"),
+    [
+        ([("(robot r1)", True)], (1, 0)),
+        ([("(robot r2)", True)], (0, 0)),
+        ([("(robot r2)", False)], (1, 0)),
+        ([("(robot r1)", True), ("(next r1 r2)", True), ("(free)", True)], (1, 0)),
+        ([("(robot r1)", True), ("(next r1 r3)", True)], (0, 0)),
+        ([("(free)", True)], (1, 0)),
+        ([], (1, 0)),
+    ],
+)
+def test_ground_conjunctions(corridor: Task, atoms: list[tuple[str, bool]], shape: tuple[int, int]) -> None:
+    """Without variables there is one empty binding, or none."""
+    literals = [ground(corridor, *atom) for atom in atoms]
+    assert find_bindings(corridor, corridor.initial_state, literals, limit=5).shape == shape
+    assert len(reference.find_bindings(corridor, corridor.initial_state, literals)) == shape[0]
+
+
+@pytest.mark.parametrize(
+    ("literal", "message"),
+    [
+        (Literal(99, (0,)), "predicate 99"),
+        (Literal(-2, (0, 1)), "predicate -2"),
+        (Literal(0, (~99,)), "object 99"),
+        (Literal(0, (0, 1)), "2 terms, expected 1"),
+        (Literal(-1, (0,)), "1 terms, expected 2"),
+        (Literal(0, (3,)), "uses 1 variables but numbers them up to 3"),
+    ],
+)
+def test_senseless_conjunctions_are_refused(corridor: Task, literal: Literal, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_bindings(corridor, corridor.initial_state, [literal])
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (Action(3, (0, 1)), "schema 3"),
+        (Action(-1, (0, 1)), "schema -1"),
+        (Action(0, ()), "takes 2 arguments, found 0"),
+        (Action(0, (0, 1, 2)), "takes 2 arguments, found 3"),
+        (Action(0, (0, 10**8)), "object 100000000"),
+        (Action(0, (-1, 0)), "object -1"),
+    ],
+)
+def test_senseless_actions_are_refused(corridor: Task, action: Action, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        successor_state(corridor, corridor.initial_state, action)
+
+
+def test_counts_saturate() -> None:
+    """More than 2^62 actions, of one schema in two parts and of several schemas: 2^62, not a negative number."""
+    several = " ".join(f"?x{i}" for i in range(10))
+    differ = " ".join(f"(not (q ?a ?x{i}))" for i in range(10))
+    domain = f"""(define (domain many) (:requirements :negative-preconditions) (:predicates (p ?a) (q ?a ?b) (r ?a))
+      (:action a :parameters (?a {several}) :precondition (and (p ?a) {differ}) :effect (and (r ?x0) (q ?a ?a)))
+      (:action b :parameters ({several}) :effect (r ?x0))
+      (:action c :parameters ({several}) :effect (r ?x1)))"""
+    objects = " ".join(f"o{i}" for i in range(100))
+    for facts in ("", "(p o1) (p o2)"):
+        task = task_of(
+            domain, f"(define (problem m) (:domain many) (:objects {objects}) (:init {facts}) (:goal (r o1)))"
+        )
+        assert count_actions(task, task.initial_state) == 2**62
+        tree = lookahead(task, spec=LookaheadSpec(root_successors="novel", max_nodes=1))
+        assert (tree.root_actions, tree.truncated) == (2**62, True)
+
+
+def test_pickled_after_a_lookahead(corridor: Task) -> None:
+    """The kernel's copy does not travel with the task; the other process makes its own."""
+    tree = lookahead(corridor)
+    again = pickle.loads(pickle.dumps(corridor))
+    assert lookahead(again).added.tolist() == tree.added.tolist()
+    assert copy.deepcopy(corridor).initial_state == corridor.initial_state
+
+
+@pytest.mark.parametrize("threads", [-5, 0, 1, 3000])
+def test_any_number_of_threads(corridor: Task, threads: int) -> None:
+    """As many threads as make sense are started."""
+    query = (corridor, corridor.initial_state, corridor.goal)
+    assert len(lookahead_batch([query] * 50, threads=threads)) == 50
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are limited as on Linux")
+@pytest.mark.skipif("SALTUS_TEST_KERNEL" in os.environ, reason="sanitizers reserve terabytes of addresses")
+def test_threads_that_cannot_start() -> None:
+    """Where the system gives no more threads, the work is done on fewer."""
+    program = """
+import resource
+from pathlib import Path
+from saltus.lookahead import lookahead_batch
+from saltus.task import load
+folder = Path("examples/blocksworld")
+task = load(folder / "domain.pddl", folder / "p100.pddl")
+resource.setrlimit(resource.RLIMIT_STACK, (2**40, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
+print(len(lookahead_batch([(task, task.initial_state, task.goal)] * 8, threads=8)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "8\n", "")

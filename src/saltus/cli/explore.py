@@ -11,6 +11,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile, Json, ProblemFile, read_task
@@ -88,16 +89,18 @@ def lookahead(
         return
     console = output.console()
     width_text = f"({spec.width})" if spec.kind != "flat" else ""
-    console.print(f"[bold]{spec.kind.upper()}{width_text}[/bold] from the initial state of [bold]{task.name}[/bold]")
+    title = (f"{spec.kind.upper()}{width_text}", "bold")
+    console.print(Text.assemble(title, " from the initial state of ", (task.name, "bold")))
     console.print(f"{len(tree):,} nodes, {tree.novel_count:,} novel, {tree.generated:,} actions generated")
     console.print(f"root: {tree.root_actions:,} applicable actions, successors: {tree.root_successors}")
     reached = f"goal reached in {len(tree.goal_nodes):,} nodes" if len(tree.goal_nodes) else "goal not reached"
     console.print(f"depth {int(tree.depth.max())}, {reached}, {seconds * 1000:.3f} ms")
     if tree.truncated:
-        console.print("[bold red]the tree was cut off[/bold red] (--max-nodes)")
+        reason = "--max-nodes" if len(tree) >= max_nodes else "memory"
+        console.print(Text.assemble(("the tree was cut off", "bold red"), f" ({reason})"))
     largest = max(histogram)
     rows = [(depth, count, "█" * max(1, round(40 * count / largest))) for depth, count in enumerate(histogram)]
-    console.print(output.table("Nodes by depth", ["depth", "nodes", ""], rows, left=0))
+    console.print(output.table("Nodes by depth", ["depth", "nodes", ""], rows, left=0, last_left=True))
 
 
 def branching(

@@ -12,8 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from saltus.cli import output
 from saltus.cli.inspect import Json
 from saltus.domains import DOMAINS, SPLIT_NAMES
-from saltus.domains.suite import write_suite
-from saltus.errors import ConfigurationError
+from saltus.domains.suite import check_suite, write_suite
+from saltus.errors import ConfigurationError, shorten
+
+MAX_DIGITS = 18
+"""Of the value of a size."""
 
 
 def domains(json: Json = False) -> None:
@@ -56,7 +59,7 @@ def generate(
     sizes: Annotated[
         list[str] | None, typer.Option("--set", metavar="SIZE=VALUE", help="Fix a size; may be repeated.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace problems that are there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace problems of the same domain.")] = False,
 ) -> None:
     """Generate solvable problems of a domain into a folder of splits.
 
@@ -68,6 +71,8 @@ def generate(
     """
     overrides = parse_sizes(sizes or [])
     wanted = list(dict.fromkeys(split or ["training"]))
+    for entry in wanted:
+        check_suite(out, name, entry, count, seed, overrides, force)
     terminal = output.error_console()
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
@@ -83,7 +88,7 @@ def generate(
                 force,
                 lambda done, _, bar=bar: progress.update(bar, completed=done),  # type: ignore[misc]
             )
-            print(f"{len(written)} problems in {written[0].parent}")
+            print(f"{len(written):,} {'problem' if len(written) == 1 else 'problems'} in {written[0].parent}")
 
 
 def parse_sizes(texts: list[str]) -> dict[str, int]:
@@ -91,7 +96,8 @@ def parse_sizes(texts: list[str]) -> dict[str, int]:
     result: dict[str, int] = {}
     for text in texts:
         key, sign, value = text.partition("=")
-        if not sign or not key or not value.strip().removeprefix("-").isdigit():
-            raise ConfigurationError(f"--set {text}: expected SIZE=VALUE with a whole number")
+        digits = value.strip().removeprefix("-")
+        if not sign or not key or not digits.isascii() or not digits.isdigit() or len(digits) > MAX_DIGITS:
+            raise ConfigurationError(f"--set {shorten(text)}: expected SIZE=VALUE with a whole number")
         result[key.strip()] = int(value)
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -49,12 +50,25 @@ def guarded(command: Callable[Parameters, int | None]) -> Callable[Parameters, N
         except KeyboardInterrupt:
             output.error("interrupted")
             code = ExitCode.INTERRUPTED
-        except BrokenPipeError:  # the reader of our output went away; keep Python from complaining at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = ExitCode.SUCCESS
+        except (OSError, UnicodeError) as error:
+            code = lost_output(error)
         raise typer.Exit(int(code))
 
     return run_command
+
+
+def lost_output(error: OSError | UnicodeError) -> ExitCode:
+    """Exit code where standard output takes no more: none of our business if its reader went away, else an error."""
+    with contextlib.suppress(OSError, ValueError):  # keep Python from complaining once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.SUCCESS
+    if isinstance(error, UnicodeError):
+        output.error(f"output cannot be written in the encoding {sys.stdout.encoding}: {error}")
+    else:
+        place = f"{error.filename}: " if error.filename is not None else "output cannot be written: "
+        output.error(f"{place}{error.strerror or error}")
+    return ExitCode.INPUT_ERROR
 
 
 app = typer.Typer(
@@ -87,10 +101,27 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Exit code of a command line; without arguments, of the process's own."""
     try:
         app(args=list(arguments) if arguments is not None else None)
+        sys.stdout.flush()
     except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # while help was printed
+            return lost_output(stop.__context__)
         code = stop.code if isinstance(stop.code, int) else 0
-        return ExitCode.USAGE_ERROR if code == TYPER_USAGE_ERROR else code
+        return ExitCode.USAGE_ERROR if code == TYPER_USAGE_ERROR else flushed(code)
+    except (OSError, UnicodeError) as error:
+        return lost_output(error)
+    except KeyboardInterrupt:
+        output.error("interrupted")
+        return ExitCode.INTERRUPTED
     return ExitCode.SUCCESS
+
+
+def flushed(code: int) -> int:
+    """The exit code, once everything that was printed has left the process."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return lost_output(error)
+    return code
 
 
 def main() -> None:

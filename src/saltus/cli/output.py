@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,12 +45,17 @@ def error_console() -> Console:
 
 def error(message: str) -> None:
     """One line that says what went wrong."""
-    print(f"saltus: error: {message}", file=sys.stderr)
+    _complain(f"saltus: error: {message}")
 
 
 def warning(message: str) -> None:
     """One line about something odd that did not stop the work."""
-    print(f"saltus: warning: {message}", file=sys.stderr)
+    _complain(f"saltus: warning: {message}")
+
+
+def _complain(line: str) -> None:
+    with contextlib.suppress(OSError):  # nobody is left to be told
+        print(line, file=sys.stderr)
 
 
 def print_json(value: object) -> None:
@@ -57,11 +63,14 @@ def print_json(value: object) -> None:
     print(json.dumps(value, indent=2))
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1) -> Table:
-    """A table whose first `left` columns are text and whose others are figures."""
+def table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, last_left: bool = False
+) -> Table:
+    """A table whose first `left` columns, and with `last_left` the last one, are text and whose others are figures."""
     result = Table(title=Text(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
-        result.add_column(column, justify="left" if i < left else "right", overflow="fold")
+        text = i < left or (last_left and i == len(columns) - 1)
+        result.add_column(column, justify="left" if text else "right", overflow="fold")
     for row in rows:
         result.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     return result

@@ -132,7 +132,8 @@ def _refuse_unknown(entry: DomainEntry, sizes: Mapping[str, int]) -> None:
     known = [field.name for field in fields(entry.sizes)]
     for field in sizes:
         if field not in known:
-            raise ConfigurationError(f"{entry.name} has no size {field!r}; it has {', '.join(known)}")
+            hint = suggestion(field, known) or f"; it has {', '.join(known)}"
+            raise ConfigurationError(f"{entry.name} has no size {field!r}{hint}")
 
 
 def _random(name: str, split: str, index: int, seed: int) -> random.Random:
@@ -161,7 +162,8 @@ def _drawn(
     """Sizes, and the random generator to go on with."""
     entry = _find(name)
     if split not in entry.splits:
-        raise ConfigurationError(f"{name} has no split {split!r}; it has {', '.join(entry.splits)}")
+        hint = suggestion(split, entry.splits) or f"; it has {', '.join(entry.splits)}"
+        raise ConfigurationError(f"{name} has no split {split!r}{hint}")
     if not 0 <= index < count:
         raise ConfigurationError(f"index must be in 0..{count - 1}, not {index}")
     rng = _random(name, split, index, seed)

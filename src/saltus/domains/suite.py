@@ -45,6 +45,36 @@ def _write(path: Path, text: bytes) -> None:
         raise
 
 
+def check_suite(
+    directory: str | Path,
+    name: str,
+    split: str,
+    count: int,
+    seed: int = 0,
+    overrides: Mapping[str, int] | None = None,
+    force: bool = False,
+) -> None:
+    """Nothing where `write_suite` would write; its error otherwise."""
+    if count < 1:
+        raise ConfigurationError(f"count must be at least 1, not {count}")
+    for index in sorted({0, count - 1}):  # unknown names, splits and sizes
+        draw_sizes(name, split, index, count, seed, overrides)
+    domain_path = Path(directory) / DOMAIN_FILE
+    try:
+        other = domain_path.read_bytes() != DOMAINS[name].path.read_bytes()
+    except FileNotFoundError:
+        other = False
+    except OSError as error:
+        raise InputError(f"{domain_path}: cannot be read: {error.strerror or error}") from error
+    if other:
+        raise SuiteExistsError(f"{domain_path} is another domain than {name}; choose another folder")
+    folder = Path(directory) / SPLITS[split][0]
+    present = len(list(folder.glob("*.pddl")))
+    if present and not force:
+        problems = "1 problem" if present == 1 else f"{present:,} problems"
+        raise SuiteExistsError(f"{folder} already has {problems}; --force (force=True) replaces them")
+
+
 def write_suite(
     directory: str | Path,
     name: str,
@@ -57,28 +87,17 @@ def write_suite(
 ) -> tuple[Path, ...]:
     """Paths of the problems written for one split, domain file beside them.
 
-    Nothing is overwritten without `force`: a split that already has problems, or a domain file
-    with other text, raises `SuiteExistsError` before anything is written. With `force` the split's
-    problems p<number>.pddl are replaced as a whole. Other splits of the folder are left alone.
-    `progress` is called with the number of problems written and `count`.
+    Nothing is overwritten without `force`: a split that already has problems raises `SuiteExistsError` before anything
+    is written, as a domain file with other text does in any case. With `force` the split's problems p<number>.pddl are
+    replaced as a whole. Other splits of the folder are left alone. `progress` is called with the number of problems
+    written and `count`.
     """
-    if count < 1:
-        raise ConfigurationError(f"count must be at least 1, not {count}")
-    # Unknown names, splits and sizes are refused before anything is written.
-    for index in sorted({0, count - 1}):
-        draw_sizes(name, split, index, count, seed, overrides)
+    check_suite(directory, name, split, count, seed, overrides, force)
     root = Path(directory)
-    domain_path, domain_text = root / DOMAIN_FILE, DOMAINS[name].path.read_bytes()
-    same_domain = domain_path.exists() and domain_path.read_bytes() == domain_text
     folder = root / SPLITS[split][0]
     present = sorted(folder.glob("*.pddl"))
-    if not force:
-        if domain_path.exists() and not same_domain:
-            raise SuiteExistsError(f"{domain_path} is another domain than {name}")
-        if present:
-            raise SuiteExistsError(f"{folder} already has {len(present)} problems")
-    if not same_domain:
-        _write(domain_path, domain_text)
+    if not (root / DOMAIN_FILE).exists():
+        _write(root / DOMAIN_FILE, DOMAINS[name].path.read_bytes())
     width = max(3, len(str(count)))
     paths = tuple(folder / f"p{number:0{width}}.pddl" for number in range(1, count + 1))
     for index, path in enumerate(paths):

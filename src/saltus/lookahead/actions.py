@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from saltus import _kernel
 from saltus.errors import InputError
 from saltus.lookahead.kernel_task import kernel_task, literal_program
-from saltus.task import Action, Goal, Literal, State, Task
+from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
+from saltus.task.compile import MAX_VARIABLES
 
 NO_LIMIT = 2**62
 
@@ -47,7 +48,17 @@ def random_action(task: Task, state: State, rng: random.Random) -> Action | None
 
 
 def successor_state(task: Task, state: State, action: Action) -> State:
-    """State after an action, which must be applicable."""
+    """State after an action, which must be applicable: only its schema, arity and object numbers are checked."""
+    if not 0 <= action.schema < len(task.schemas):
+        raise InputError(f"action of schema {action.schema}, the task has {len(task.schemas)} schemas")
+    schema = task.schemas[action.schema]
+    if len(action.arguments) != len(schema.parameters):
+        raise InputError(
+            f"action {schema.name!r} takes {len(schema.parameters)} arguments, found {len(action.arguments)}"
+        )
+    for number in action.arguments:
+        if not 0 <= number < len(task.objects):
+            raise InputError(f"action {schema.name!r} of object {number}, the task has {len(task.objects)} objects")
     arguments = np.array(action.arguments, np.int32)
     return State(_kernel.successor(kernel_task(task), state.codes, action.schema, arguments))
 
@@ -57,20 +68,34 @@ def find_bindings(
 ) -> NDArray[np.int32]:
     """Bindings [found, variables] of a lifted conjunction: different variables are different objects.
 
-    Terms >= 0 are variables, numbered without gaps, terms < 0 are ~object. At most `limit` bindings, found in the
-    random order of `seed`; the search gives up after `max_steps` steps, so fewer than exist may come back.
+    Terms >= 0 are variables, numbered without gaps, terms < 0 are ~object; without variables the one binding is empty,
+    [1, 0] if the conjunction holds and [0, 0] if not. At most `limit` bindings, found in the random order of `seed`;
+    the search gives up after `max_steps` steps, so fewer than exist may come back.
     """
-    variables = max((term + 1 for literal in literals for term in literal.terms), default=0)
+    variables = check_conjunction(task, literals)
+    program = np.array(literal_program(literals), np.int32)
+    found, flat = _kernel.find_bindings(kernel_task(task), state.codes, program, variables, limit, seed, max_steps)
+    return flat.reshape(found, variables)
+
+
+def check_conjunction(task: Task, literals: Sequence[Literal]) -> int:
+    """Number of variables; unknown predicates or objects, a wrong arity or a gap between variables is refused."""
     used = {term for literal in literals for term in literal.terms if term >= 0}
+    variables = max(used, default=-1) + 1
     if len(used) != variables:
         raise InputError(f"conjunction uses {len(used)} variables but numbers them up to {variables - 1}")
+    if variables > MAX_VARIABLES:
+        raise InputError(f"conjunction of {variables} variables, expected at most {MAX_VARIABLES}")
     for literal in literals:
-        width = 2 if literal.predicate < 0 else int(task.arity[literal.predicate])
+        if not EQUALITY <= literal.predicate < len(task.arity):
+            raise InputError(f"literal {literal} of predicate {literal.predicate}, the task has {len(task.arity)}")
+        width = 2 if literal.predicate == EQUALITY else int(task.arity[literal.predicate])
         if len(literal.terms) != width:
             raise InputError(f"literal {literal} has {len(literal.terms)} terms, expected {width}")
-    program = np.array(literal_program(literals), np.int32)
-    flat = _kernel.find_bindings(kernel_task(task), state.codes, program, variables, limit, seed, max_steps)
-    return flat.reshape(-1, variables) if variables else flat.reshape(0, 0)
+        for term in literal.terms:
+            if ~term >= len(task.objects):
+                raise InputError(f"literal {literal} of object {~term}, the task has {len(task.objects)} objects")
+    return variables
 
 
 def find_colours(task: Task, state: State, goal: Goal) -> NDArray[np.int32]:

@@ -296,8 +296,9 @@ def _numbered(keys: Sequence[object]) -> list[int]:
 
 
 def find_bindings(task: Task, state: State, literals: Sequence[Literal]) -> set[tuple[int, ...]]:
-    """All bindings of a lifted conjunction; different variables are different objects."""
-    variables = max((term + 1 for literal in literals for term in literal.terms), default=0)
+    """All bindings of a lifted conjunction; different variables are different objects; without variables, the empty
+    binding if the conjunction holds."""
+    variables = max((term + 1 for literal in literals for term in literal.terms if term >= 0), default=0)
     atoms = frozenset(state)
     return {
         binding

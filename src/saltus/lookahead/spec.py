@@ -15,6 +15,9 @@ GOAL_IDENTITIES = {"off": 0, "instead": 1, "also": 2}
 ROOT_SUCCESSORS = {"auto": 0, "all": 1, "classes": 2, "novel": 3}
 """Which successors of the root are in the tree."""
 
+LARGEST = 2**62
+"""Limits stay below; the kernel counts in 64 bits."""
+
 
 @dataclass(frozen=True)
 class LookaheadSpec:
@@ -39,20 +42,31 @@ class LookaheadSpec:
     max_nodes: int = 1_000_000
     """Largest tree; a larger one is cut off and says so."""
     max_atoms: int = 100_000_000
-    """Most atoms stored as differences in one tree; a larger one is cut off and says so."""
+    """Most atoms stored as differences in one tree; a larger one is cut off and says so. What the search needs beside
+    the tree (pairs of width 2, classes, gathered actions) may take as many bytes as these atoms, 64 MiB at least."""
     max_root_actions: int = 20_000
     """Most applicable actions for which `auto` means `all`."""
 
     def __post_init__(self) -> None:
         for name, known in (("kind", KINDS), ("goal_identity", GOAL_IDENTITIES), ("root_successors", ROOT_SUCCESSORS)):
             value = getattr(self, name)
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 raise ConfigurationError(f"lookahead: {name} is {value!r}, expected one of {', '.join(known)}")
-        if self.width not in (1, 2):
+        if type(self.width) is not int or self.width not in (1, 2):
             raise ConfigurationError(f"lookahead: width is {self.width}, expected 1 or 2")
         if self.width == 2 and self.root_successors == "classes":
             raise ConfigurationError("lookahead: root_successors=classes needs width=1")
         for name in ("capacity", "max_nodes", "max_atoms", "max_root_actions"):
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is None and name == "capacity":
+                continue
+            if type(value) is not int:
+                raise ConfigurationError(f"lookahead: {name} is {value!r}, expected a whole number")
+            if value < 1:
                 raise ConfigurationError(f"lookahead: {name} is {value}, expected at least 1")
+            if value >= LARGEST:
+                raise ConfigurationError(f"lookahead: {name} is {value}, expected less than 2^62")
+        if type(self.expand_root_successors) is not bool:
+            raise ConfigurationError(
+                f"lookahead: expand_root_successors is {self.expand_root_successors!r}, expected True or False"
+            )

@@ -47,7 +47,7 @@ class LookaheadTree:
     root_successors: str
     """all, classes or novel: what `auto` came to."""
     truncated: bool
-    """Whether the tree was cut off by `max_nodes` or `max_atoms`."""
+    """Whether the tree was cut off by `max_nodes`, `max_atoms` or the end of the memory."""
 
     def __len__(self) -> int:
         return len(self.parent)

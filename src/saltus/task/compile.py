@@ -24,6 +24,10 @@ from saltus.task.task import EQUALITY, Effect, Literal, Schema, Task
 
 MAX_EXPANSION = 1_000_000
 """Most literals that one universal precondition or goal may expand to."""
+MAX_ARITY = 62
+"""Most arguments of a predicate: with two objects, more would not fit into a code."""
+MAX_VARIABLES = 64
+"""Most parameters of a schema, variables of one universal effect included; the kernel's matcher recurses over them."""
 
 
 def load(domain: str | os.PathLike[str] | Domain, problem: str | os.PathLike[str]) -> Task:
@@ -57,6 +61,7 @@ class _Compiler:
 
     def task(self) -> Task:
         domain, problem = self.domain, self.problem
+        self._check_sizes()
         arity = np.array([len(entry.parameters) for entry in domain.predicates], np.int32)
         offsets = self._code_offsets(arity)
         schemas = tuple(self._schema(number) for number in range(len(domain.schemas)))
@@ -84,6 +89,22 @@ class _Compiler:
         object.__setattr__(task, "goal", self._goal(task))  # needs the static atoms of the finished task
         return task
 
+    def _check_sizes(self) -> None:
+        file = self.domain.file
+        for predicate in self.domain.predicates:
+            if len(predicate.parameters) > MAX_ARITY:
+                raise UnsupportedError(
+                    f"{file}: predicate {predicate.name!r} with {len(predicate.parameters):,} arguments "
+                    f"(more than {MAX_ARITY})"
+                )
+        for schema in self.domain.schemas:
+            most = len(schema.parameters) + max((len(effect.variables) for effect in schema.effects), default=0)
+            if most > MAX_VARIABLES:
+                raise UnsupportedError(
+                    f"{file}: action {schema.name!r} with {most:,} parameters and effect variables "
+                    f"(more than {MAX_VARIABLES})"
+                )
+
     def _is_a(self) -> NDArray[np.bool_]:
         """[types, types]: what `Domain.fits` says, row by row from the supertype's row."""
         domain, declared = self.domain, self.declared
@@ -103,7 +124,7 @@ class _Compiler:
         offsets = [0]
         count = len(self.entries)
         for predicate, number in zip(self.domain.predicates, arity.tolist(), strict=True):
-            total += count**number if count < 2 or number <= 62 else 2**62
+            total += count**number
             if total >= 2**62:
                 raise UnsupportedError(
                     f"{self.problem.file}: predicate {predicate.name!r} with {number:,} arguments over "

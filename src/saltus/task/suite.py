@@ -39,7 +39,7 @@ def find_suite(folder: str | os.PathLike[str]) -> Suite:
     root = Path(folder)
     domain = root / DOMAIN_FILE
     if not root.is_dir():
-        raise InputError(f"{root}: no such folder")
+        raise InputError(f"{root}: {'not a folder' if root.exists() else 'no such folder'}")
     if not domain.is_file():
         raise InputError(f"{root}: no {DOMAIN_FILE} in this folder")
     splits = {

@@ -8,9 +8,9 @@ Static predicates, those no effect mentions, keep their atoms as one sorted arra
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,10 @@ class Task:
     schemas: tuple[Schema, ...] = field(repr=False)
     initial_state: State
     goal: Goal
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what was derived from them, the kernel's copy among it, is made again where needed."""
+        return {entry.name: self.__dict__[entry.name] for entry in fields(self)}
 
     @property
     def name(self) -> str:

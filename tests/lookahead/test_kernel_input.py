@@ -1,0 +1,306 @@
+"""What the kernel's functions are given is checked: a ValueError, never a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tasks import rich_task, task_of
+
+from saltus import _kernel
+from saltus.errors import ConfigurationError, UnsupportedError
+from saltus.lookahead import LookaheadSpec
+from saltus.lookahead.kernel_task import kernel_task
+from saltus.lookahead.search import _kernel_spec
+
+pytestmark = pytest.mark.kernel
+
+# One predicate p/1, two objects, one schema with a parameter, precondition (p ?x), effect (not (p ?x)).
+PROGRAM = [1, 1, 2, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0]
+
+
+def small_task(program: list[int] | None = None, **changed: Any) -> _kernel.Task:
+    """A kernel task, some arrays changed."""
+    arrays: dict[str, Any] = {
+        "object_type": np.zeros(2, np.int32),
+        "arity": np.array([1], np.int32),
+        "fluent": np.array([1], np.uint8),
+        "code_offset": np.array([0, 2], np.int64),
+        "static_rows": np.zeros(0, np.int32),
+        "static_start": np.zeros(2, np.int64),
+    }
+    for name, values in changed.items():
+        arrays[name] = np.array(values, arrays[name].dtype)
+    return _kernel.Task(np.array(PROGRAM if program is None else program, np.int32), **arrays)
+
+
+def test_a_sound_task_is_built() -> None:
+    assert _kernel.count_applicable(small_task(), np.array([1])).tolist() == [1]
+
+
+@pytest.mark.parametrize("position", range(len(PROGRAM)))
+@pytest.mark.parametrize("value", [-(2**31), -100, -2, 57, 2**31 - 1])
+def test_no_task_program_crashes(position: int, value: int) -> None:
+    """One wrong number anywhere: refused, or a task that can be used."""
+    program = list(PROGRAM)
+    program[position] = value
+    try:
+        task = small_task(program)
+    except ValueError:
+        return
+    _kernel.count_applicable(task, np.array([1]))
+    _kernel.applicable(task, np.array([1]), 100)
+
+
+@pytest.mark.parametrize("length", range(len(PROGRAM)))
+def test_a_short_task_program_is_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="task"):
+        small_task(PROGRAM[:length])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"object_type": [0, 1]},
+        {"object_type": [0, -1]},
+        {"arity": [-1]},
+        {"arity": [2]},
+        {"arity": [1, 1]},
+        {"fluent": []},
+        {"fluent": [0]},
+        {"code_offset": [0, 3]},
+        {"code_offset": [1, 3]},
+        {"code_offset": []},
+        {"static_start": []},
+        {"static_start": [0, 1]},
+        {"static_start": [0, -1]},
+        {"static_start": [5, 0]},
+        {"static_start": [0, 2**62]},
+        {"static_start": [-1, 0]},
+    ],
+    ids=str,
+)
+def test_arrays_that_do_not_fit_are_refused(changed: dict[str, list[int]]) -> None:
+    with pytest.raises(ValueError, match=r"task|literal"):
+        small_task(**changed)
+
+
+@pytest.mark.parametrize("rows", [[2], [-1], [1, 0], [0, 0]], ids=str)
+def test_static_atoms_are_checked(rows: list[int]) -> None:
+    program = [1, 1, 2, 0, 1, 0]
+    with pytest.raises(ValueError, match="static"):
+        small_task(program, fluent=[0], static_rows=rows, static_start=[0, len(rows)])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("kind", 4),
+        ("kind", -1),
+        ("width", 0),
+        ("width", 3),
+        ("capacity", -1),
+        ("goal_identity", 3),
+        ("root", 4),
+        ("root", -1),
+        ("max_nodes", 0),
+        ("max_atoms", -1),
+        ("max_root_actions", 0),
+    ],
+)
+def test_spec_fields_are_checked(field: str, value: int) -> None:
+    fields = {"kind": 2, "width": 1, "capacity": 0, "goal_identity": 1, "root": 0, "expand_root_successors": True}
+    fields |= {"max_nodes": 10, "max_atoms": 10, "max_root_actions": 10}
+    _kernel.Spec(**fields)
+    with pytest.raises(ValueError, match=field):
+        _kernel.Spec(**fields | {field: value})
+
+
+def test_lists_of_different_lengths_are_refused() -> None:
+    task = rich_task()
+    spec, copy, codes = _kernel_spec(LookaheadSpec()), kernel_task(task), task.initial_state.codes
+    positive, negative = task.goal.positive, task.goal.negative
+    assert len(_kernel.lookahead_batch([copy], [codes], [positive], [negative], spec, 1)) == 1
+    for lists in (([], [], []), ([codes], [], []), ([codes], [positive] * 2, [negative])):
+        with pytest.raises(ValueError, match="lengths"):
+            _kernel.lookahead_batch([copy], *lists, spec, 1)
+
+
+@pytest.mark.parametrize("codes", [[10**9], [5, 2], [-1], [3, 3]])
+def test_codes_are_checked(codes: list[int]) -> None:
+    """Unsorted, repeated or foreign codes never reach the search."""
+    copy, state = kernel_task(rich_task()), np.array(codes, np.int64)
+    empty = np.zeros(0, np.int64)
+    for call in (
+        lambda: _kernel.count_applicable(copy, state),
+        lambda: _kernel.applicable(copy, state, 1),
+        lambda: _kernel.pick_action(copy, state, 0, 0),
+        lambda: _kernel.successor(copy, state, 0, np.zeros(2, np.int32)),
+        lambda: _kernel.find_bindings(copy, state, np.zeros(0, np.int32), 0, 1, 0, 1),
+        lambda: _kernel.find_colours(copy, state, empty, empty),
+        lambda: _kernel.lookahead_batch([copy], [state], [empty], [empty], _kernel_spec(LookaheadSpec()), 1),
+    ):
+        with pytest.raises(ValueError, match="codes"):
+            call()
+
+
+def test_static_atoms_in_a_state_are_refused() -> None:
+    task = rich_task()
+    with pytest.raises(ValueError, match="static"):
+        _kernel.count_applicable(kernel_task(task), np.array([task.atom("(linked hall attic)")]))
+
+
+@pytest.mark.parametrize(
+    ("program", "variables"),
+    [
+        ([0], 0),
+        ([0, 1], 0),
+        ([0, 1, 2, 0], 1),
+        ([0, 1, -1], 0),
+        ([0, 1, 2**31 - 1, 0, 0], 1),
+        ([99, 1, 2, 0, 0], 1),
+        ([-2, 1, 2, 0, 0], 1),
+        ([0, 1, 1, 0], 1),
+        ([0, 1, 2, 0, 5], 1),
+        ([0, 1, 2, 0, ~99], 1),
+        ([], -1),
+        ([], 65),
+        ([], 2**31 - 1),
+    ],
+    ids=str,
+)
+def test_conjunctions_are_checked(program: list[int], variables: int) -> None:
+    task = rich_task()
+    with pytest.raises(ValueError, match=r"find_bindings|literal"):
+        _kernel.find_bindings(
+            kernel_task(task), task.initial_state.codes, np.array(program, np.int32), variables, 5, 0, 1000
+        )
+
+
+def test_pick_action_checks_schema_and_index() -> None:
+    task = rich_task()
+    copy, codes = kernel_task(task), task.initial_state.codes
+    counts = _kernel.count_applicable(copy, codes).tolist()
+    assert 0 in counts
+    for schema, count in enumerate(counts):
+        for index in range(count):
+            _kernel.pick_action(copy, codes, schema, index)
+        for index in (-1, count, count + 1, 2**62):
+            with pytest.raises(ValueError, match="pick"):
+                _kernel.pick_action(copy, codes, schema, index)
+    for schema in (-1, len(counts)):
+        with pytest.raises(ValueError, match="schema"):
+            _kernel.pick_action(copy, codes, schema, 0)
+
+
+@pytest.mark.parametrize(("schema", "arguments"), [(-1, [0]), (99, [0]), (0, []), (0, [0]), (0, [0, 99]), (0, [0, -1])])
+def test_successor_checks_the_action(schema: int, arguments: list[int]) -> None:
+    task = rich_task()
+    with pytest.raises(ValueError, match=r"schema|action"):
+        _kernel.successor(kernel_task(task), task.initial_state.codes, schema, np.array(arguments, np.int32))
+
+
+# (p a) (p b): tokens of two lists; symbols p=0, a=1, b=2.
+TOKENS = [~3, 0, 1, -1, ~7, 0, 2, -1]
+TABLES: dict[str, Any] = {
+    "predicate_of_symbol": [0, -1, -1],
+    "object_of_symbol": [-1, 0, 1],
+    "arity": [1],
+    "first_slot": [0],
+    "allowed": [1],
+    "object_type": [0, 0],
+}
+
+
+def read(token: list[int] = TOKENS, types: int = 1, **changed: list[int]) -> Any:
+    """The atoms of these tokens under these tables."""
+    arrays = {
+        name: np.array(values, np.uint8 if name == "allowed" else np.int32)
+        for name, values in (TABLES | changed).items()
+    }
+    return _kernel.read_atoms(np.array(token, np.int32), 0, len(token), types=types, **arrays)
+
+
+def test_sound_atoms_are_read() -> None:
+    predicate, argument, *_, refused = read()
+    assert (predicate.tolist(), argument.tolist(), refused) == ([0, 0], [0, 1], -1)
+
+
+@pytest.mark.parametrize("position", range(len(TOKENS)))
+@pytest.mark.parametrize("value", [-(2**31), -100, ~0, ~1, ~7, ~8, 57, 2**31 - 1])
+def test_no_token_crashes(position: int, value: int) -> None:
+    token = list(TOKENS)
+    token[position] = value
+    try:
+        read(token)
+    except ValueError as error:
+        assert "read_atoms" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"predicate_of_symbol": [1, -1, -1]},
+        {"predicate_of_symbol": [0]},
+        {"object_of_symbol": [-1, 0, 2]},
+        {"object_of_symbol": [-1]},
+        {"arity": []},
+        {"arity": [2]},
+        {"arity": [-1]},
+        {"first_slot": []},
+        {"first_slot": [1]},
+        {"first_slot": [-1]},
+        {"allowed": []},
+        {"object_type": [0]},
+        {"object_type": [0, 1]},
+        {"object_type": [0, -1]},
+        {"types": -1},
+        {"types": 2},
+    ],
+    ids=str,
+)
+def test_tables_are_checked(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="read_atoms"):
+        read(**changed)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("max_nodes", 2**70),
+        ("max_nodes", 2**62),
+        ("max_atoms", 1.5),
+        ("max_root_actions", "many"),
+        ("capacity", 2.0),
+        ("capacity", 2**62),
+        ("max_nodes", None),
+        ("max_nodes", True),
+        ("width", 1.0),
+        ("width", True),
+        ("kind", ["aiw"]),
+        ("expand_root_successors", 1),
+    ],
+)
+def test_values_that_the_kernel_cannot_take_are_refused(field: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=field):
+        LookaheadSpec(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("predicate", "parameters", "own", "message"),
+    [(63, 1, 0, "predicate 'p' with 63 arguments"), (1, 65, 0, "action 'a' with 65"), (1, 60, 5, "action 'a' with 65")],
+)
+def test_deep_recursion_is_refused(predicate: int, parameters: int, own: int, message: str) -> None:
+    def problem(p: int, q: int, r: int) -> tuple[str, str]:
+        slots, variables, inner = (" ".join(f"?{c}{i}" for i in range(n)) for c, n in (("x", p), ("x", q), ("y", r)))
+        effect = f"(forall ({inner}) (g ?y0))" if r else "(g ?x0)"
+        domain = f"""(define (domain deep) (:requirements :conditional-effects) (:predicates (p {slots}) (g ?x))
+          (:action a :parameters ({variables}) :effect {effect}))"""
+        return domain, "(define (problem d) (:domain deep) (:objects o) (:init) (:goal (g o)))"
+
+    assert _kernel.count_applicable(
+        kernel_task(task_of(*problem(62, 64 - own, own))), np.zeros(0, np.int64)
+    ).tolist() == [1]
+    with pytest.raises(UnsupportedError, match=message):
+        task_of(*problem(predicate, parameters, own))

@@ -36,6 +36,8 @@ sanitize: $(VENV)/.built $(SANITIZED)/.built
 bench: bench-install
 	$(BIN)/python benchmarks/read.py
 	$(BIN)/python benchmarks/lookahead.py
+	$(BIN)/python benchmarks/forward.py
+	$(BIN)/python benchmarks/train_step.py
 
 # LAMA solves twenty small generated problems of every domain.
 solvable: $(VENV)/.built

@@ -58,7 +58,7 @@ def saltus_iw(domain: str, problem: str, repeats: int) -> dict[str, float]:
     task = saltus.load(domain, problem)
     spec = saltus.LookaheadSpec(kind="iw", root_successors="novel", expand_root_successors=False)
     tree = saltus.lookahead(task, spec=spec)
-    seconds = best_time(lambda: saltus.lookahead(task, spec=spec), max(repeats, 20))
+    seconds = best_time(lambda: saltus.lookahead(task, spec=spec), repeats)
     return {"seconds": seconds, "nodes": tree.novel_count, "generated": tree.generated}
 
 
@@ -151,7 +151,7 @@ def compare(ipc: Path, arguments: argparse.Namespace) -> None:
         assert isinstance(ours, dict), ours
         peer: dict[str, float] | str = "absent"
         if importlib.util.find_spec("pymimir"):
-            peer = in_process("pymimir_iw", domain, ipc / path, min(3, arguments.repeats), arguments.timeout)
+            peer = in_process("pymimir_iw", domain, ipc / path, arguments.repeats, arguments.timeout)
         shown = f"{peer['seconds'] * 1e3:.1f}" if isinstance(peer, dict) else peer
         ratio = f"{peer['seconds'] / ours['seconds']:.0f}" if isinstance(peer, dict) else "-"
         name = path.replace("testing/", "").removesuffix(".pddl")

@@ -31,7 +31,7 @@ check: $(VENV)/.built
 sanitize: $(VENV)/.built $(SANITIZED)/.built
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
-	$(BIN)/python -m pytest -m kernel -q
+	$(BIN)/python -m pytest -m kernel -n 2 -q
 
 bench: bench-install
 	$(BIN)/python benchmarks/read.py

@@ -13,23 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import IPC_DOMAINS
 
 import saltus.domains
 from saltus.domains import DOMAINS, SPLIT_NAMES, draw_sizes, generate_problem, generate_sizes
 from saltus.errors import ConfigurationError
 
-IPC = (
-    "blocksworld",
-    "childsnack",
-    "ferry",
-    "floortile",
-    "miconic",
-    "rovers",
-    "satellite",
-    "sokoban",
-    "spanner",
-    "transport",
-)
 LARGE = {"rovers", "sokoban"}
 
 # The paper's data table: objects and atoms, smallest and largest, of its three sets. The IPC's
@@ -143,7 +132,7 @@ def test_the_registry_is_the_papers_twenty_one_domains() -> None:
         assert entry.path.is_file()
         assert set(entry.splits) <= set(SPLIT_NAMES)
         expected = ["training", "validation"]
-        expected += ["easy", "medium", "hard"] if name in IPC else ["test"]
+        expected += ["easy", "medium", "hard"] if name in IPC_DOMAINS else ["test"]
         assert list(entry.splits) == expected
 
 
@@ -211,7 +200,7 @@ def test_counts_of_known_examples(name: str, sizes: dict[str, int], expected: tu
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_splits_span_the_ranges_of_the_papers_table(name: str, part: int) -> None:
     splits = (("training",), ("validation",), ("easy", "medium", "hard"))[part]
-    if name not in IPC and part == 2:
+    if name not in IPC_DOMAINS and part == 2:
         splits = ("test",)
     found: list[tuple[int, int]] = []
     for split in splits:
@@ -397,14 +386,14 @@ def test_overridden_sizes_win_over_the_split() -> None:
 
 
 @pytest.mark.skipif("SALTUS_IPC2023" not in os.environ, reason="SALTUS_IPC2023 names no folder")
-@pytest.mark.parametrize("name", IPC)
+@pytest.mark.parametrize("name", IPC_DOMAINS)
 def test_domain_files_equal_those_of_the_ipc(name: str) -> None:
     theirs = Path(os.environ["SALTUS_IPC2023"]) / name / "domain.pddl"
     assert read(DOMAINS[name].path.read_text()) == read(theirs.read_text())
 
 
 @pytest.mark.skipif("SALTUS_IPC2023" not in os.environ, reason="SALTUS_IPC2023 names no folder")
-@pytest.mark.parametrize("name", IPC)
+@pytest.mark.parametrize("name", IPC_DOMAINS)
 def test_problems_use_the_vocabulary_of_the_ipc(name: str) -> None:
     """Same predicates in init and goal, same object types, as a typical file of theirs."""
     easy = Path(os.environ["SALTUS_IPC2023"]) / name / "testing" / "easy"

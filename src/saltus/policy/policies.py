@@ -1,0 +1,132 @@
+"""Stage `policy`: what scores the states of a tree: a trained network, or a yardstick to compare it with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from saltus.graph import EncodingSpec, Vocabulary, assemble
+from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
+from saltus.model import RelationalNetwork, make_layout
+from saltus.model.policy_file import PolicyFile, load_policy_file
+from saltus.pddl import Domain
+from saltus.policy.rollout import Decision, Policy, Query
+
+Entry = TypeVar("Entry")
+
+BATCH_ATOMS = 2_000_000
+"""Most atoms of graphs that one pass of the network takes, unless a single tree has more: bounds the memory."""
+
+
+class LearnedPolicy:
+    """Q-values by a network."""
+
+    def __init__(
+        self,
+        network: RelationalNetwork,
+        encoding: EncodingSpec,
+        lookahead: LookaheadSpec,
+        vocabulary: Vocabulary,
+        *,
+        threads: int | None = None,
+        layers: int | None = None,
+    ) -> None:
+        self.network = network
+        self.encoding = encoding
+        self.lookahead = lookahead
+        self.vocabulary = vocabulary
+        self.threads = threads
+        """Of lookahead and graphs; None for all cores."""
+        self.layers = layers
+        """Rounds of message passing; None for the network's own number."""
+
+    @classmethod
+    def of(cls, file: PolicyFile, device: str = "cpu", *, threads: int | None = None) -> LearnedPolicy:
+        """The policy of a file on a device."""
+        network = file.network.to(device).eval()
+        return cls(network, file.encoding, file.lookahead, file.vocabulary, threads=threads)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], domain: Domain | None = None, device: str = "cpu") -> LearnedPolicy:
+        """The policy in a file, checked against a domain if one is given."""
+        return cls.of(load_policy_file(path, domain), device)
+
+    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+        """Trees and their Q-values, in as few passes of the network as memory allows."""
+        trees = lookahead_batch(queries, self.lookahead, threads=self.threads)
+        values: list[NDArray[np.float32]] = []
+        for part in batches(trees, [self._atoms(tree) for tree in trees], BATCH_ATOMS):
+            values += self.values(part)
+        return [Decision(tree, q) for tree, q in zip(trees, values, strict=True)]
+
+    def values(self, trees: Sequence[LookaheadTree]) -> list[NDArray[np.float32]]:
+        """Q-values of the states of some trees, by one pass of the network."""
+        if all(len(tree) == 1 for tree in trees):
+            return [np.zeros(0, np.float32) for _ in trees]
+        batch = assemble([(tree, None) for tree in trees], self.vocabulary, self.encoding, threads=self.threads)
+        device = next(self.network.parameters()).device
+        with torch.inference_mode():
+            layout = make_layout(batch, self.network.arities).to(device)
+            q = self.network(layout, self.layers).q.float().cpu().numpy()
+        return np.split(q, batch.candidate_offset[1:-1])
+
+    def _atoms(self, tree: LookaheadTree) -> int:
+        """About the atoms of a tree's graphs."""
+        task = tree.task
+        state = sum(len(rows) for rows in task.static_atoms) + len(tree.root) + len(task.objects)
+        changes = len(tree.added) + len(tree.deleted) + 2 * len(tree)
+        return changes + state * (1 if self.encoding.is_joint else len(tree))
+
+
+def batches(entries: Sequence[Entry], sizes: Sequence[int], most: int) -> Iterator[list[Entry]]:
+    """The entries in order, in parts whose sizes add up to at most `most`, or of one entry."""
+    part: list[Entry] = []
+    total = 0
+    for entry, size in zip(entries, sizes, strict=True):
+        if part and total + size > most:
+            yield part
+            part, total = [], 0
+        part.append(entry)
+        total += size
+    if part:
+        yield part
+
+
+class RandomPolicy:
+    """A yardstick: every state of the tree is as good as any other."""
+
+    def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
+        self.rng = rng
+        self.lookahead = lookahead or LookaheadSpec()
+
+    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+        """Trees with random values."""
+        trees = lookahead_batch(queries, self.lookahead)
+        return [Decision(tree, self.rng.random(len(tree) - 1, np.float32)) for tree in trees]
+
+
+class GoalCountPolicy:
+    """A yardstick: the state with the most goal literals, ties at random."""
+
+    def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
+        self.rng = rng
+        self.lookahead = lookahead or LookaheadSpec()
+
+    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+        """Trees with the number of satisfied goal literals and a random fraction."""
+        trees = lookahead_batch(queries, self.lookahead)
+        return [
+            Decision(tree, (tree.goals[1:] + 0.5 * self.rng.random(len(tree) - 1)).astype(np.float32)) for tree in trees
+        ]
+
+
+YARDSTICKS: dict[str, Callable[[np.random.Generator, LookaheadSpec | None], Policy]] = {
+    "random": RandomPolicy,
+    "goal-count": GoalCountPolicy,
+}
+"""Policies that need no training, by their names on the command line."""

@@ -1,0 +1,144 @@
+"""Stage `policy`: the loop. At every state a tree, a Q-value for each of its states, and a jump to one of them.
+
+`Episode` is one trajectory as a machine: it asks for a decision and takes a step. `rollout` runs one episode as a
+generator, `rollout_batch` many side by side, so that the network sees all of their trees at once. Training, planning
+and benchmarking use the same loop. The paper's section "Testing": states visited before are never jumped to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.lookahead import LookaheadSpec, LookaheadTree
+from saltus.policy.choose import Chooser, Greedy
+from saltus.task import Action, Goal, State, Task
+
+Query = tuple[Task, State, Goal]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A tree and the Q-values of its states."""
+
+    tree: LookaheadTree
+    q: NDArray[np.float32] = field(repr=False)
+    """[nodes - 1]: of node i + 1."""
+
+
+class Policy(Protocol):
+    """Whatever scores the states of lookahead trees."""
+
+    @property
+    def lookahead(self) -> LookaheadSpec:
+        """Trees it wants."""
+
+    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+        """A decision for every query."""
+
+
+class Ending(StrEnum):
+    """Why an episode ended."""
+
+    SOLVED = "solved"
+    DEAD_END = "dead end"
+    """The state has no successor."""
+    STUCK = "stuck"
+    """Every state of the tree was visited before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One jump."""
+
+    state: State
+    tree: LookaheadTree = field(repr=False)
+    q: NDArray[np.float32] = field(repr=False)
+    node: int
+    """Node of the tree jumped to."""
+    successor: State
+    solved: bool
+    """Whether the successor satisfies the goal."""
+
+    @property
+    def actions(self) -> list[Action]:
+        """Actions of the jump."""
+        return self.tree.path_to(self.node)
+
+
+class Episode:
+    """One trajectory: `query` is what must be decided next, `advance` takes the jump; `ending` is set at the end."""
+
+    def __init__(
+        self, task: Task, chooser: Chooser | None = None, *, goal: Goal | None = None, take_goals: bool = True
+    ) -> None:
+        self.task = task
+        self.goal = task.goal if goal is None else goal
+        self.chooser = chooser or Greedy()
+        self.take_goals = take_goals
+        """Whether a goal state in the tree is jumped to whatever its Q-value."""
+        self.state = task.initial_state
+        self.visited = {self.state}
+        self.jumps = 0
+        self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
+
+    @property
+    def query(self) -> Query:
+        """Task, state and goal to decide about."""
+        return self.task, self.state, self.goal
+
+    def advance(self, decision: Decision) -> Step | None:
+        """The jump taken; None where there is none, and the episode has ended."""
+        tree = decision.tree
+        found = self._pick(decision)
+        if found is None:
+            self.ending = Ending.DEAD_END if len(tree) == 1 and not tree.truncated else Ending.STUCK
+            return None
+        node, successor = found
+        solved = self.goal.holds(successor)
+        step = Step(self.state, tree, decision.q, node, successor, solved)
+        self.state = successor
+        self.visited.add(successor)
+        self.jumps += 1
+        if solved:
+            self.ending = Ending.SOLVED
+        return step
+
+    def _pick(self, decision: Decision) -> tuple[int, State] | None:
+        tree = decision.tree
+        if self.take_goals and len(tree.goal_nodes):
+            node = int(tree.goal_nodes[0])
+            return node, tree.state_of(node)
+        for candidate in self.chooser.order(decision.q):
+            successor = tree.state_of(candidate + 1)
+            if successor not in self.visited:
+                return candidate + 1, successor
+        return None
+
+
+def rollout(policy: Policy, episode: Episode) -> Iterator[Step]:
+    """Jumps of one episode until it ends; whoever takes them may stop at any time."""
+    while episode.ending is None:
+        step = episode.advance(policy.decide([episode.query])[0])
+        if step is not None:
+            yield step
+
+
+def rollout_batch(policy: Policy, episodes: Sequence[Episode]) -> Iterator[list[tuple[int, Step]]]:
+    """Jumps of many episodes side by side: for every round, the number of each episode that jumped and its step.
+
+    Which episodes still go on is asked anew for every round: set `ending` to stop one.
+    """
+    while running := [i for i, episode in enumerate(episodes) if episode.ending is None]:
+        decisions = policy.decide([episodes[i].query for i in running])
+        steps: list[tuple[int, Step]] = []
+        for i, decision in zip(running, decisions, strict=True):
+            step = episodes[i].advance(decision)
+            if step is not None:
+                steps.append((i, step))
+        yield steps

@@ -1,0 +1,169 @@
+"""Choosers, episodes and yardsticks, with answers worked out by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+
+import numpy as np
+import pytest
+from tests.tasks import domain_of, task_of
+
+from saltus.domains import generate_sizes
+from saltus.domains.registry import DOMAINS
+from saltus.graph import EncodingSpec, Vocabulary
+from saltus.lookahead import LookaheadSpec
+from saltus.model import ModelSpec, RelationalNetwork
+from saltus.policy import (
+    YARDSTICKS,
+    Boltzmann,
+    Decision,
+    Ending,
+    Episode,
+    GoalCountPolicy,
+    Greedy,
+    LearnedPolicy,
+    rollout,
+    rollout_batch,
+)
+from saltus.policy.policies import batches
+from saltus.task import Plan, Task, validate
+
+CHAIN = """(define (domain chain) (:predicates (at ?x) (next ?x ?y))
+  (:action go :parameters (?x ?y) :precondition (and (at ?x) (next ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
+
+
+def chain(length: int, goal: int) -> Task:
+    """A walk along n0, n1, ... in both directions, but not back from the last place."""
+    names = [f"n{i}" for i in range(length)]
+    links = [f"(next {a} {b})" for a, b in zip(names, names[1:], strict=False)]
+    links += [f"(next {b} {a})" for a, b in zip(names[:-1], names[1:-1], strict=False)]
+    return task_of(
+        domain_of(CHAIN),
+        f"(define (problem c) (:domain chain) (:objects {' '.join(names)})"
+        f" (:init (at n0) {' '.join(links)}) (:goal (at n{goal})))",
+    )
+
+
+def blocks(count: int, seed: int) -> Task:
+    """A Blocksworld problem."""
+    domain = domain_of(DOMAINS["blocksworld"].path.read_text())
+    return task_of(domain, generate_sizes("blocksworld", {"blocks": count}, seed))
+
+
+def test_greedy_takes_the_best_and_among_equals_the_first() -> None:
+    order = list(Greedy().order(np.array([-3.0, -1.0, -1.0 + 1e-7, -2.0], np.float32)))
+    assert order == [1, 2, 3, 0]
+
+
+def test_equal_means_relative_to_the_size_of_the_values() -> None:
+    assert next(Greedy().order(np.array([-1000.0, -999.995], np.float32))) == 0
+    assert next(Greedy().order(np.array([-1.0, -0.995], np.float32))) == 1
+
+
+def test_boltzmann_draws_with_the_formulas_probabilities() -> None:
+    rng = np.random.default_rng(5)
+    q = np.array([0.0, np.log(2.0), np.log(5.0)], np.float32) * 0.7
+    first = Counter(next(Boltzmann(0.7, rng).order(q)) for _ in range(8000))
+    assert [first[i] / 8000 for i in range(3)] == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.02)
+    second = Counter(tuple(islice(Boltzmann(0.7, rng).order(q), 2)) for _ in range(8000))
+    assert second[2, 1] / 8000 == pytest.approx(5 / 8 * 2 / 3, abs=0.02)
+    assert sorted(Boltzmann(0.1, rng).order(q)) == [0, 1, 2]
+
+
+class FarthestPolicy:
+    """Prefers the last node of a flat tree."""
+
+    lookahead = LookaheadSpec(kind="flat")
+
+    def decide(self, queries):
+        from saltus.lookahead import lookahead_batch
+
+        trees = lookahead_batch(queries, self.lookahead)
+        return [Decision(tree, np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
+
+
+def test_visited_states_are_never_jumped_to() -> None:
+    episode = Episode(chain(5, goal=4))
+    steps = list(rollout(FarthestPolicy(), episode))
+    assert len(steps) == 4
+    assert episode.ending is Ending.SOLVED
+    assert len({step.successor for step in steps} | {episode.task.initial_state}) == 5
+
+
+def test_an_episode_ends_in_a_dead_end_or_stuck() -> None:
+    task = chain(3, goal=2)
+    unreachable = task.make_goal([task.atom("(at n0)"), task.atom("(at n2)")])
+    episode = Episode(task, goal=unreachable)
+    assert len(list(rollout(FarthestPolicy(), episode))) == 2
+    assert episode.ending is Ending.DEAD_END  # no way back from n2
+    loop = task_of(
+        domain_of(CHAIN),
+        "(define (problem c) (:domain chain) (:objects a b c) (:init (at a) (next a b) (next b a)) (:goal (at c)))",
+    )
+    episode = Episode(loop)
+    assert len(list(rollout(FarthestPolicy(), episode))) == 1
+    assert episode.ending is Ending.STUCK
+
+
+def test_a_goal_that_holds_needs_no_jump() -> None:
+    episode = Episode(chain(3, goal=0))
+    assert list(rollout(FarthestPolicy(), episode)) == []
+    assert episode.ending is Ending.SOLVED
+
+
+def test_goal_states_of_the_tree_are_taken_unless_told_otherwise() -> None:
+    task = chain(6, goal=3)
+    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec())
+    (step,) = rollout(policy, Episode(task))
+    assert step.solved
+    assert len(step.actions) == 3
+
+    class Worst(FarthestPolicy):
+        lookahead = LookaheadSpec()
+
+        def decide(self, queries):
+            return [Decision(entry.tree, -entry.q) for entry in super().decide(queries)]
+
+    first = next(iter(rollout(Worst(), Episode(task, take_goals=False))))
+    assert first.node == 1
+    assert not first.solved
+
+
+@pytest.mark.parametrize("name", sorted(YARDSTICKS))
+def test_yardsticks_jump_validly_and_alike_for_a_seed(name: str) -> None:
+    def play() -> list[str]:
+        task = blocks(6, 1)
+        policy = YARDSTICKS[name](np.random.default_rng(3), None)
+        episode = Episode(task)
+        names: list[str] = []
+        for step in islice(rollout(policy, episode), 30):
+            names += [task.action_name(action) for action in step.actions]
+        report = validate(task, Plan.of(names))
+        assert report.valid == (episode.ending is Ending.SOLVED)
+        assert report.valid or "goal" in str(report)
+        return names
+
+    assert play() == play()
+
+
+def test_a_batch_of_episodes_goes_as_each_would_alone() -> None:
+    tasks = [blocks(count, seed) for seed, count in enumerate((3, 5, 8, 4))]
+    encoding = EncodingSpec()
+    vocabulary = Vocabulary.of(tasks[0].domain, encoding)
+    network = RelationalNetwork([relation.arity for relation in vocabulary], "ad", ModelSpec(embedding=16, layers=3))
+    policy = LearnedPolicy(network.eval(), encoding, LookaheadSpec(), vocabulary)
+    together = [Episode(task) for task in tasks]
+    paths: list[list[int]] = [[] for _ in tasks]
+    for steps in islice(rollout_batch(policy, together), 12):
+        for i, step in steps:
+            paths[i].append(step.node)
+    for i, task in enumerate(tasks):
+        alone = Episode(task)
+        assert [step.node for step in islice(rollout(policy, alone), 12)] == paths[i]
+        assert alone.ending == together[i].ending
+
+
+def test_parts_stay_below_the_bound_unless_one_entry_exceeds_it() -> None:
+    assert list(batches("abcd", [3, 4, 9, 1], 7)) == [["a", "b"], ["c"], ["d"]]
+    assert list(batches("", [], 7)) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -36,8 +36,8 @@ CHAIN = """(define (domain chain) (:predicates (at ?x) (next ?x ?y))
 def chain(length: int, goal: int) -> Task:
     """A walk along n0, n1, ... in both directions, but not back from the last place."""
     names = [f"n{i}" for i in range(length)]
-    links = [f"(next {a} {b})" for a, b in zip(names, names[1:], strict=False)]
-    links += [f"(next {b} {a})" for a, b in zip(names[:-1], names[1:-1], strict=False)]
+    links = [f"(next {a} {b})" for a, b in pairwise(names)]
+    links += [f"(next {b} {a})" for a, b in pairwise(names)]
     return task_of(
         domain_of(CHAIN),
         f"(define (problem c) (:domain chain) (:objects {' '.join(names)})"

@@ -4,6 +4,7 @@ The kernel does the work (`search.py`); `reference.py` is its slow twin and the 
 """
 
 from saltus.lookahead.actions import (
+    Conjunction,
     applicable_actions,
     count_actions,
     find_bindings,
@@ -18,6 +19,7 @@ from saltus.lookahead.tree import LookaheadTree
 __all__ = [
     "KINDS",
     "ROOT_SUCCESSORS",
+    "Conjunction",
     "LookaheadSpec",
     "LookaheadTree",
     "applicable_actions",

@@ -72,10 +72,24 @@ def find_bindings(
     [1, 0] if the conjunction holds and [0, 0] if not. At most `limit` bindings, found in the random order of `seed`;
     the search gives up after `max_steps` steps, so fewer than exist may come back.
     """
-    variables = check_conjunction(task, literals)
-    program = np.array(literal_program(literals), np.int32)
-    found, flat = _kernel.find_bindings(kernel_task(task), state.codes, program, variables, limit, seed, max_steps)
-    return flat.reshape(found, variables)
+    return Conjunction(task, literals).find(state, limit=limit, seed=seed, max_steps=max_steps)
+
+
+class Conjunction:
+    """A lifted conjunction over a task's objects, checked and prepared once, to be looked for in many states."""
+
+    def __init__(self, task: Task, literals: Sequence[Literal]) -> None:
+        self.literals = tuple(literals)
+        self.variables = check_conjunction(task, literals)
+        self._task = kernel_task(task)
+        self._program = np.array(literal_program(literals), np.int32)
+
+    def find(self, state: State, *, limit: int = 1, seed: int = 0, max_steps: int = 1_000_000) -> NDArray[np.int32]:
+        """Bindings, as `find_bindings` gives them."""
+        found, flat = _kernel.find_bindings(
+            self._task, state.codes, self._program, self.variables, limit, seed, max_steps
+        )
+        return flat.reshape(found, self.variables)
 
 
 def check_conjunction(task: Task, literals: Sequence[Literal]) -> int:

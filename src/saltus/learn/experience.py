@@ -1,0 +1,162 @@
+"""Stage `learn`: trajectories by exploration, and the transitions that are learned from.
+
+A transition stores states and goals, not trees: the kernel rebuilds a tree faster than a cache would serve it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.policy import Boltzmann, Ending, Episode, Policy, rollout_batch
+from saltus.task import Goal, State, Task
+
+
+class Final(IntEnum):
+    """What is known about the successor of a transition."""
+
+    NO = 0
+    GOAL = 1
+    DEAD_END = 2
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Transition:
+    """A jump from a state to a successor, seen with a goal."""
+
+    task: int
+    """Number of the training problem."""
+    state: State
+    successor: State
+    goal: Goal
+    tree_goal: Goal
+    """Goal of the lookahead in which the jump was made: with another goal the tree may lack the successor."""
+    final: Final
+    bound: float
+    """Discounted return of the trajectory from here on, if it reached the goal; else nan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """States of an episode, the initial one first."""
+
+    task: int
+    goal: Goal
+    states: list[State]
+    ending: Ending | None
+    """None where the horizon was reached."""
+
+
+def collect(
+    policy: Policy,
+    tasks: Sequence[Task],
+    numbers: Sequence[int],
+    *,
+    horizon: int,
+    temperature: float,
+    take_goals: bool,
+    rng: np.random.Generator,
+) -> list[Trajectory]:
+    """One trajectory for every number of a task, run side by side with Boltzmann exploration."""
+    chooser = Boltzmann(temperature, rng)
+    episodes = [Episode(tasks[number], chooser, take_goals=take_goals) for number in numbers]
+    states = [[episode.state] for episode in episodes]
+    for steps in rollout_batch(policy, episodes):
+        for i, step in steps:
+            states[i].append(step.successor)
+        if episodes and max(episode.jumps for episode in episodes) >= horizon:
+            break
+    return [
+        Trajectory(number, episode.goal, path, episode.ending)
+        for number, episode, path in zip(numbers, episodes, states, strict=True)
+    ]
+
+
+def return_to_go(jumps: int, discount: float) -> float:
+    """Discounted return of so many jumps, the last of which reaches the goal."""
+    return -sum(discount**i for i in range(jumps))
+
+
+def transitions_of(
+    trajectory: Trajectory, goal: Goal, first: int, last: int, *, reached: bool, discount: float
+) -> list[Transition]:
+    """Transitions between states `first` and `last` of a trajectory, seen with a goal that the last state reaches."""
+    states = trajectory.states
+    dead_end = not reached and trajectory.ending is Ending.DEAD_END and last == len(states) - 1
+    end = Final.GOAL if reached else Final.DEAD_END if dead_end else Final.NO
+    return [
+        Transition(
+            task=trajectory.task,
+            state=states[i],
+            successor=states[i + 1],
+            goal=goal,
+            tree_goal=trajectory.goal,
+            final=end if i + 1 == last else Final.NO,
+            bound=return_to_go(last - i, discount) if reached else float("nan"),
+        )
+        for i in range(first, last)
+    ]
+
+
+# -- as arrays, to be saved with a run -------------------------------------------------------------------------------
+
+_CODES = ("state", "successor", "goal_positive", "goal_negative", "tree_positive", "tree_negative")
+
+
+def _codes_of(transition: Transition) -> tuple[NDArray[np.int64], ...]:
+    goal, tree_goal = transition.goal, transition.tree_goal
+    return (
+        transition.state.codes,
+        transition.successor.codes,
+        goal.positive,
+        goal.negative,
+        tree_goal.positive,
+        tree_goal.negative,
+    )
+
+
+def pack_transitions(transitions: Sequence[Transition]) -> dict[str, NDArray[Any]]:
+    """Transitions as flat arrays."""
+    columns = [_codes_of(transition) for transition in transitions]
+    arrays: dict[str, NDArray[Any]] = {
+        "task": np.array([transition.task for transition in transitions], np.int64),
+        "final": np.array([int(transition.final) for transition in transitions], np.int64),
+        "bound": np.array([transition.bound for transition in transitions], np.float64),
+    }
+    for i, name in enumerate(_CODES):
+        parts = [column[i] for column in columns]
+        arrays[name] = np.concatenate([np.zeros(0, np.int64), *parts])
+        arrays[name + "_offset"] = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)
+    return arrays
+
+
+def unpack_transitions(arrays: dict[str, NDArray[Any]]) -> list[Transition]:
+    """Transitions of flat arrays; equal goals are one object again."""
+    goals: dict[Goal, Goal] = {}
+
+    def part(name: str, i: int) -> NDArray[np.int64]:
+        offset = arrays[name + "_offset"]
+        values: NDArray[np.int64] = arrays[name][offset[i] : offset[i + 1]]
+        return values
+
+    def goal(prefix: str, i: int) -> Goal:
+        found = Goal(part(f"{prefix}_positive", i), part(f"{prefix}_negative", i))
+        return goals.setdefault(found, found)
+
+    return [
+        Transition(
+            task=int(arrays["task"][i]),
+            state=State(part("state", i)),
+            successor=State(part("successor", i)),
+            goal=goal("goal", i),
+            tree_goal=goal("tree", i),
+            final=Final(int(arrays["final"][i])),
+            bound=float(arrays["bound"][i]),
+        )
+        for i in range(len(arrays["task"]))
+    ]

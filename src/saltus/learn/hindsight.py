@@ -1,0 +1,166 @@
+"""Stage `learn`: hindsight. What a trajectory reached by accident becomes the goal it is taken to have had.
+
+Lifted hindsight (Ståhlberg and Geffner): sub-goals are conjunctions of connected parts of the goal with variables for
+objects, so that a tower of *any* blocks is as good as the tower asked for. Walking a trajectory backwards, the largest
+sub-goal that holds in a state is grounded there, and the part of the trajectory in which it did not hold yet is a
+success. Also propositional hindsight (the goal's own atoms that hold) and state hindsight (the whole state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from saltus.learn.config import TrainingSpec
+from saltus.learn.experience import Trajectory, Transition, transitions_of
+from saltus.lookahead import Conjunction
+from saltus.task import Goal, Literal, State, Task
+
+BINDINGS = 4
+"""Groundings of a sub-goal that are tried: one that held before the last jump already teaches nothing."""
+
+MAX_STEPS = 20_000
+"""Of the search for a grounding."""
+
+ATTEMPTS = 4
+"""Draws for every sub-goal wanted; fewer different ones may exist."""
+
+
+@dataclass(frozen=True, eq=False)
+class SubGoal:
+    """A lifted conjunction and the type that each of its variables must have."""
+
+    conjunction: Conjunction
+    types: tuple[int, ...]
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """The lifted literals."""
+        return self.conjunction.literals
+
+
+def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, variants: int) -> list[SubGoal]:
+    """Sub-goals of a task's goal, largest first, at most `variants` of every size.
+
+    A sub-goal grows along shared objects as far as it can, then goes on with another part of the goal. Objects become
+    variables, constants of the domain stay. Negated goal literals are left out: everything false would satisfy them.
+    """
+    atoms = [task.decode(int(code)) for code in task.goal.positive]
+    result: list[SubGoal] = []
+    for size in range(min(most_atoms, len(atoms)), 0, -1):
+        known: dict[tuple[tuple[int, ...], ...], SubGoal] = {}
+        for _ in range(variants * ATTEMPTS):
+            if len(known) == variants:
+                break
+            subgoal = _lift(task, [atoms[i] for i in _grow(atoms, size, rng)])
+            known.setdefault(_form(subgoal.literals), subgoal)
+        result += known.values()
+    return result
+
+
+def _grow(atoms: Sequence[tuple[int, ...]], size: int, rng: np.random.Generator) -> list[int]:
+    """Numbers of `size` atoms, each sharing an object with an earlier one where possible."""
+    chosen: list[int] = []
+    reached: set[int] = set()
+    left = list(range(len(atoms)))
+    while len(chosen) < size:
+        linked = [i for i in left if reached.intersection(atoms[i][1:])]
+        pool = linked or left
+        pick = pool[int(rng.integers(len(pool)))]
+        chosen.append(pick)
+        left.remove(pick)
+        reached.update(atoms[pick][1:])
+    return chosen
+
+
+def _lift(task: Task, atoms: Sequence[tuple[int, ...]]) -> SubGoal:
+    """Atoms with variables for objects, numbered as they come."""
+    constants = len(task.domain.constants)
+    variable: dict[int, int] = {}
+    literals: list[Literal] = []
+    for predicate, *arguments in sorted(atoms):
+        terms = [~number if number < constants else variable.setdefault(number, len(variable)) for number in arguments]
+        literals.append(Literal(predicate, tuple(terms)))
+    types = tuple(int(task.object_type[number]) for number in variable)
+    return SubGoal(Conjunction(task, literals), types)
+
+
+def _form(literals: Sequence[Literal]) -> tuple[tuple[int, ...], ...]:
+    return tuple((literal.predicate, *literal.terms) for literal in literals)
+
+
+def groundings(task: Task, subgoal: SubGoal, state: State, rng: np.random.Generator) -> Iterator[Goal]:
+    """Goals that hold in the state: the sub-goal with objects of the right types for its variables."""
+    seed = int(rng.integers(2**62))
+    for binding in subgoal.conjunction.find(state, limit=BINDINGS, seed=seed, max_steps=MAX_STEPS).tolist():
+        fitting = zip(binding, subgoal.types, strict=True)
+        if all(task.is_a[task.object_type[number], wanted] for number, wanted in fitting):
+            yield task.make_goal(
+                task.encode(literal.predicate, (binding[term] if term >= 0 else ~term for term in literal.terms))
+                for literal in subgoal.literals
+            )
+
+
+def first_without(states: Sequence[State], last: int, goal: Goal) -> int:
+    """Where the part of a trajectory begins that ends in state `last` and reaches the goal only there.
+
+    It is cut after a state that satisfies the goal, and where a state comes back.
+    """
+    seen = {states[last]}
+    first = last
+    while first > 0 and not goal.holds(states[first - 1]) and states[first - 1] not in seen:
+        first -= 1
+        seen.add(states[first])
+    return first
+
+
+def relabelled(
+    trajectory: Trajectory, task: Task, subgoals: Sequence[SubGoal], kind: str, rng: np.random.Generator
+) -> Iterator[tuple[int, int, Goal]]:
+    """First state, last state and goal of the successes in hindsight, from the end of the trajectory backwards."""
+    states = trajectory.states
+    for last in range(len(states) - 1, 0, -1):
+        for goal in _goals(states[last], task, trajectory.goal, subgoals, kind, rng):
+            first = first_without(states, last, goal)
+            if first < last:
+                yield first, last, goal
+                break
+
+
+def _goals(
+    state: State, task: Task, goal: Goal, subgoals: Sequence[SubGoal], kind: str, rng: np.random.Generator
+) -> Iterator[Goal]:
+    """Goals in hindsight that hold in a state, best first."""
+    if kind == "state":
+        yield Goal(state.codes)
+    elif kind == "propositional":
+        held = np.intersect1d(goal.positive, state.codes, assume_unique=True)
+        if len(held):
+            yield Goal(held)
+    else:
+        for subgoal in subgoals:
+            yield from groundings(task, subgoal, state, rng)
+
+
+def hindsight_transitions(
+    trajectories: Sequence[Trajectory],
+    tasks: Sequence[Task],
+    subgoals: Sequence[Sequence[SubGoal]],
+    spec: TrainingSpec,
+    rng: np.random.Generator,
+) -> list[Transition]:
+    """Transitions of the relabelled parts of trajectories, at most `hindsight_trajectories` parts."""
+    result: list[Transition] = []
+    if spec.hindsight == "off":
+        return result
+    parts = 0
+    for trajectory in trajectories:
+        own = subgoals[trajectory.task]
+        for first, last, goal in relabelled(trajectory, tasks[trajectory.task], own, spec.hindsight, rng):
+            if parts == spec.hindsight_trajectories:
+                return result
+            parts += 1
+            result += transitions_of(trajectory, goal, first, last, reached=True, discount=spec.discount)
+    return result

@@ -1,0 +1,325 @@
+"""Stage `learn`: the loop. Tasks in, events out; the best policy so far is always at hand.
+
+An episode collects trajectories, relabels them in hindsight, stores both, and takes gradient steps on batches drawn from
+the stores. Batches are made ahead on another thread, a fixed number of steps early, so that the order of all random
+draws, and with it the result, does not depend on timing. Everything that makes up a run is in `get_state`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from saltus.errors import ConfigurationError
+from saltus.graph import Vocabulary
+from saltus.learn.batch import make_training_batch
+from saltus.learn.config import Configuration
+from saltus.learn.experience import Trajectory, Transition, collect, transitions_of
+from saltus.learn.hindsight import SubGoal, hindsight_transitions, lifted_subgoals
+from saltus.learn.learner import Learner
+from saltus.learn.replay import Replay
+from saltus.learn.validation import Validation, measure
+from saltus.model import RelationalNetwork
+from saltus.policy import Ending, LearnedPolicy
+from saltus.task import Task
+
+STREAMS = ("problems", "exploration", "hindsight", "replay", "layers")
+"""Independent random generators of a run."""
+
+
+@dataclass(frozen=True)
+class EpisodeReport:
+    """What happened in one episode."""
+
+    episode: int
+    """From 1."""
+    loss: float
+    td: float
+    bounds: float
+    rank: float
+    td_error: float
+    success: float
+    """Share of the episode's trajectories that reached their goal."""
+    jumps: float
+    """Mean length of the trajectories."""
+    original: int
+    """Transitions in the store of original experience."""
+    hindsight: int
+    """Transitions in the store of relabelled experience."""
+    temperature: float
+    learning_rate: float
+    steps_per_second: float
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Time by part: rollouts, hindsight, batches waited for, steps."""
+
+
+Event = EpisodeReport | Validation
+
+
+def linear(start: float, end: float, position: float, length: float) -> float:
+    """Value on the line from start to end, which holds after `length`."""
+    share = min(1.0, position / length)
+    return start + (end - start) * share
+
+
+def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int) -> RelationalNetwork:
+    """A new network; the same seed gives the same weights, and nobody else's random numbers change."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        arities = [relation.arity for relation in vocabulary]
+        return RelationalNetwork(arities, configuration.encoding.kind, configuration.model)
+
+
+class Trainer:
+    """A run: `train` yields an event for every episode and every validation."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        tasks: Sequence[Task],
+        held_out: Sequence[Task] = (),
+        larger: Sequence[Task] = (),
+        *,
+        seed: int = 0,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        if not tasks:
+            raise ConfigurationError("no problem to train on")
+        self.configuration = configuration
+        self.spec = configuration.training
+        self.tasks, self.held_out, self.larger = list(tasks), list(held_out), list(larger)
+        self.threads = threads
+        self.vocabulary = Vocabulary.of(tasks[0].domain, configuration.encoding)
+        network = make_network(configuration, self.vocabulary, seed)
+        self.learner = Learner(network, configuration, device)
+        self.random = {name: np.random.default_rng([seed, i]) for i, name in enumerate(STREAMS)}
+        self.original = Replay(self.spec.replay, self.spec.alpha)
+        self.hindsight = Replay(self.spec.replay, self.spec.alpha)
+        self.subgoals = self._subgoals(seed)
+        self.episode = 0
+        self.samples = 0
+        self.validations: list[Validation] = []
+        self.best: Validation | None = None
+        self._td_errors: list[float] = []
+
+    def _subgoals(self, seed: int) -> list[list[SubGoal]]:
+        """Lifted sub-goals of every task; drawn from the seed alone, so that they need not be saved."""
+        rng = np.random.default_rng([seed, len(STREAMS)])
+        if self.spec.hindsight != "lifted":
+            return [[] for _ in self.tasks]
+        spec = self.spec
+        return [lifted_subgoals(task, rng, spec.hindsight_atoms, spec.hindsight_variants) for task in self.tasks]
+
+    def policy(self) -> LearnedPolicy:
+        """The policy as it is now."""
+        specs = self.configuration
+        return LearnedPolicy(
+            self.learner.player, specs.encoding, specs.lookahead, self.vocabulary, threads=self.threads
+        )
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    def train(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+        """Events until all episodes are done, or validation is solved and stable, or `stop` says so."""
+        with ThreadPoolExecutor(1, thread_name_prefix="batches") as ahead:
+            while self.episode < self.spec.episodes and not stop():
+                yield self._episode(ahead)
+                if self.episode % self.spec.validate_every == 0 or self.episode == self.spec.episodes:
+                    yield self.validate()
+                    if self.is_stable:
+                        break
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether the last validations, as many as the configuration asks for, solved everything."""
+        wanted = self.spec.stop_after
+        last = self.validations[-wanted:]
+        return wanted > 0 and len(last) == wanted and all(entry.complete for entry in last)
+
+    def _episode(self, ahead: ThreadPoolExecutor) -> EpisodeReport:
+        spec = self.spec
+        started = time.perf_counter()
+        temperature = linear(spec.temperature, spec.temperature_end, self.episode, spec.temperature_episodes)
+        rate = linear(spec.learning_rate, spec.learning_rate_end, self.episode, spec.learning_rate_episodes)
+        self.learner.set_rate(rate)
+        trajectories = self._collect(temperature)
+        collected = time.perf_counter()
+        self._store(trajectories)
+        stored = time.perf_counter()
+        waited, means = self._learn(ahead) if len(self.original) + len(self.hindsight) else (0.0, np.zeros(4))
+        finished = time.perf_counter()
+        self.episode += 1
+        if spec.target_every and self.episode % spec.target_every == 0:
+            self.learner.copy_target()
+        self._td_errors.append(float(means[3]))
+        return EpisodeReport(
+            episode=self.episode,
+            loss=float(means[0] + means[1] + spec.rank_weight * means[2]),
+            td=float(means[0]),
+            bounds=float(means[1]),
+            rank=float(means[2]),
+            td_error=float(means[3]),
+            success=sum(t.ending is Ending.SOLVED for t in trajectories) / len(trajectories),
+            jumps=sum(len(t.states) - 1 for t in trajectories) / len(trajectories),
+            original=len(self.original),
+            hindsight=len(self.hindsight),
+            temperature=temperature,
+            learning_rate=rate,
+            steps_per_second=spec.steps / (finished - started),
+            seconds={
+                "rollouts": collected - started,
+                "hindsight": stored - collected,
+                "batches": waited,
+                "steps": finished - stored - waited,
+            },
+        )
+
+    def _collect(self, temperature: float) -> list[Trajectory]:
+        numbers = self.random["problems"].integers(len(self.tasks), size=self.spec.rollouts).tolist()
+        return collect(
+            self.policy(),
+            self.tasks,
+            numbers,
+            horizon=self.spec.horizon,
+            temperature=temperature,
+            take_goals=self.spec.take_goals,
+            rng=self.random["exploration"],
+        )
+
+    def _store(self, trajectories: Sequence[Trajectory]) -> None:
+        spec = self.spec
+        for trajectory in trajectories:
+            solved = trajectory.ending is Ending.SOLVED
+            if solved or trajectory.ending is Ending.DEAD_END or spec.keep_failed:
+                last = len(trajectory.states) - 1
+                self.original.add(
+                    transitions_of(trajectory, trajectory.goal, 0, last, reached=solved, discount=spec.discount)
+                )
+        self.hindsight.add(
+            hindsight_transitions(trajectories, self.tasks, self.subgoals, spec, self.random["hindsight"])
+        )
+
+    def _learn(self, ahead: ThreadPoolExecutor) -> tuple[float, NDArray[np.float64]]:
+        """Seconds waited for batches, and the means of the losses."""
+        spec = self.spec
+        waiting: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Future[Any]]] = deque()
+        running: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Any]] = deque()
+        total = np.zeros(4)
+        waited = 0.0
+        drawn = 0
+        for _ in range(spec.steps):
+            while drawn < spec.steps and len(waiting) <= spec.prefetch:
+                sources, transitions, weight = self._draw()
+                waiting.append((sources, ahead.submit(self._prepare, transitions, weight)))
+                drawn += 1
+            sources, future = waiting.popleft()
+            begun = time.perf_counter()
+            prepared = future.result()
+            waited += time.perf_counter() - begun
+            running.append((sources, self.learner.step(prepared, self._layers())))
+            if len(running) > 1:
+                total += self._finish(*running.popleft())
+        while running:
+            total += self._finish(*running.popleft())
+        return waited, total / spec.steps
+
+    def _finish(self, sources: list[tuple[Replay, NDArray[np.intp]]], result: Any) -> NDArray[np.float64]:
+        """Means of a step's losses, which become priorities."""
+        losses, means = result.read()
+        first = 0
+        for store, numbers in sources:
+            store.update(numbers, losses[first : first + len(numbers)])
+            first += len(numbers)
+        return np.asarray(means, np.float64)
+
+    def _draw(self) -> tuple[list[tuple[Replay, NDArray[np.intp]]], list[Transition], NDArray[np.float64]]:
+        """Transitions of a batch, where they come from, and their weights, of which the largest is 1."""
+        spec, rng = self.spec, self.random["replay"]
+        beta = linear(spec.beta, 1.0, self.samples, spec.beta_samples)
+        count = round(spec.batch * spec.original_share) if len(self.hindsight) else spec.batch
+        count = count if len(self.original) else 0
+        sources: list[tuple[Replay, NDArray[np.intp]]] = []
+        weights: list[NDArray[np.float64]] = []
+        transitions: list[Transition] = []
+        for store, wanted in ((self.original, count), (self.hindsight, spec.batch - count)):
+            if wanted:
+                numbers, weight = store.sample(wanted, rng, beta)
+                sources.append((store, numbers))
+                weights.append(weight)
+                transitions += [store.transitions[i] for i in numbers.tolist()]
+        self.samples += spec.batch
+        weight = np.concatenate(weights)
+        return sources, transitions, weight / weight.max()
+
+    def _prepare(self, transitions: list[Transition], weight: NDArray[np.float64]) -> Any:
+        specs = self.configuration
+        batch = make_training_batch(
+            self.tasks, transitions, weight, specs.lookahead, self.vocabulary, specs.encoding, threads=self.threads
+        )
+        return self.learner.prepare(batch)
+
+    def _layers(self) -> int:
+        most, least = self.configuration.model.layers, self.spec.layers_least
+        return int(self.random["layers"].integers(least, most + 1)) if least else most
+
+    # -- validation --------------------------------------------------------------------------------------------------
+
+    def validate(self) -> Validation:
+        """Coverage now; the larger problems are tried only by a policy that solves most of the others."""
+        policy, spec = self.policy(), self.spec
+        held_out = measure(policy, self.held_out, spec.validation_jumps)
+        larger = None
+        if held_out.share >= spec.larger_from:
+            larger = measure(policy, self.larger, spec.validation_jumps)
+        td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
+        self._td_errors.clear()
+        result = Validation(self.episode, held_out, larger, td_error)
+        self.validations.append(result)
+        if self.best is None or result.key(spec.selection) > self.best.key(spec.selection):
+            self.best = result
+        return result
+
+    # -- saved with a run --------------------------------------------------------------------------------------------
+
+    def get_state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Tensors and plain values that make up the run."""
+        tensors = {f"learner.{name}": value for name, value in self.learner.get_state().items()}
+        values: dict[str, Any] = {
+            "episode": self.episode,
+            "samples": self.samples,
+            "random": {name: rng.bit_generator.state for name, rng in self.random.items()},
+            "validations": [entry.to_json() for entry in self.validations],
+            "best": self.best.episode if self.best is not None else None,
+            "td_errors": self._td_errors,
+        }
+        for name, store in (("original", self.original), ("hindsight", self.hindsight)):
+            arrays, values[name] = store.get_state()
+            tensors |= {f"{name}.{key}": torch.from_numpy(array) for key, array in arrays.items()}
+        return tensors, values
+
+    def set_state(self, tensors: dict[str, torch.Tensor], values: dict[str, Any]) -> None:
+        """Restores what `get_state` gave."""
+
+        def part(prefix: str) -> dict[str, torch.Tensor]:
+            return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
+
+        self.learner.set_state(part("learner."))
+        for name, store in (("original", self.original), ("hindsight", self.hindsight)):
+            store.set_state({key: value.numpy() for key, value in part(f"{name}.").items()}, values[name])
+        for name, rng in self.random.items():
+            rng.bit_generator.state = values["random"][name]
+        self.episode = int(values["episode"])
+        self.samples = int(values["samples"])
+        self.validations = [Validation.from_json(entry) for entry in values["validations"]]
+        found = [entry for entry in self.validations if entry.episode == values["best"]]
+        self.best = found[-1] if found else None
+        self._td_errors = list(values["td_errors"])

@@ -1,0 +1,83 @@
+"""Stage `learn`: how good is the policy now? Greedy rollouts on held-out problems, all side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from saltus.policy import Ending, Episode, Policy, rollout_batch
+from saltus.task import Task
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Problems solved, and jumps and actions of their plans."""
+
+    problems: int
+    solved: int
+    jumps: int
+    actions: int
+
+    @property
+    def share(self) -> float:
+        """Solved problems by all; 1 if there are none."""
+        return self.solved / self.problems if self.problems else 1.0
+
+
+def jump_limit(task: Task, least: int) -> int:
+    """Most jumps of a validation rollout: `least` and two more for every object."""
+    return least + 2 * len(task.objects)
+
+
+def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int) -> Coverage:
+    """Coverage of greedy rollouts with visited states excluded and goal states taken."""
+    episodes = [Episode(task) for task in tasks]
+    limits = [jump_limit(task, least_jumps) for task in tasks]
+    actions = [0] * len(tasks)
+    for steps in rollout_batch(policy, episodes):
+        for i, step in steps:
+            actions[i] += int(step.tree.depth[step.node])
+            if episodes[i].ending is None and episodes[i].jumps >= limits[i]:
+                episodes[i].ending = Ending.STUCK
+    solved = [i for i, episode in enumerate(episodes) if episode.ending is Ending.SOLVED]
+    return Coverage(
+        problems=len(tasks),
+        solved=len(solved),
+        jumps=sum(episodes[i].jumps for i in solved),
+        actions=sum(actions[i] for i in solved),
+    )
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Result of one validation."""
+
+    episode: int
+    held_out: Coverage
+    larger: Coverage | None
+    """None where the larger problems were not tried."""
+    td_error: float
+    """Mean absolute TD error since the validation before."""
+
+    def key(self, selection: str) -> tuple[float, ...]:
+        """The larger, the better; see `TrainingSpec.selection`."""
+        if selection == "paper":
+            return self.held_out.solved, -self.held_out.actions, -self.td_error
+        larger = self.larger or Coverage(0, 0, 0, 0)
+        return self.held_out.solved + larger.solved, -(self.held_out.actions + larger.actions)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every problem was solved."""
+        return self.held_out.share == 1 and self.larger is not None and self.larger.share == 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Validation:
+        """The opposite of `to_json`."""
+        larger = Coverage(**values["larger"]) if values["larger"] is not None else None
+        return cls(values["episode"], Coverage(**values["held_out"]), larger, values["td_error"])

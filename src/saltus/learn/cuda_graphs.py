@@ -1,7 +1,7 @@
 """Stage `learn`: gradient steps replayed as CUDA graphs.
 
-A training step starts some hundred small kernels; recorded once and replayed, they cost one launch. A recording fits one
-shape, so batches are padded to the sizes of a bucket: nodes without messages, tiles without rows, and one more graph
+A training step starts some hundred small kernels; recorded once and replayed, they cost one launch. A recording fits
+one shape, so batches are padded to the sizes of a bucket: nodes without messages, tiles without rows, and one more graph
 that owns all padding. The whole batch lies in one block of bytes, which goes to the GPU as a single copy. Buckets are
 made when a batch fits none; the first batch of a bucket is an ordinary step, after which the bucket is recorded.
 """
@@ -11,7 +11,7 @@ made when a batch fits none; the first batch of a bucket is an ordinary step, af
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,17 +203,24 @@ class Block:
         }
 
 
-@dataclass(eq=False)
-class Bucket:
-    """A padded shape, its memory on the GPU, and its recordings by number of rounds."""
+@dataclass(frozen=True, eq=False)
+class DeviceBatch:
+    """The batch of a bucket on the GPU; the next batch is written over it."""
 
-    shape: Shape
-    block: Block
     memory: Tensor
     now: Layout
     after: Layout
     tensors: BatchTensors
-    recordings: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]]
+
+
+@dataclass(eq=False)
+class Bucket:
+    """A padded shape, its memory on the GPU once it is used, and its recordings by number of rounds."""
+
+    shape: Shape
+    block: Block
+    batch: DeviceBatch | None = None
+    recordings: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +238,7 @@ class StepGraphs:
         self.learner = learner
         self.buckets: OrderedDict[int, Bucket] = OrderedDict()
         self.pool = torch.cuda.graph_pool_handle()
+        self.stream = torch.cuda.Stream()
         arities = learner.network.arities
         self.arities = tuple(sorted(set(arities)))
         self.relations = tuple(tuple(i for i, n in enumerate(arities) if n == arity) for arity in self.arities)
@@ -307,30 +315,37 @@ class StepGraphs:
             "depth_index": (np.int64, depth),
             "depth_mask": (np.bool_, depth),
         }
-        block = Block(entries)
-        memory = torch.zeros(block.size, dtype=torch.uint8, device=self.learner.device)
-        tensors = block.tensors(memory)
-        now, later = (
-            padded_layout(shape, tensors, self.arities, self.relations, prefix) for prefix in ("now.", "after.")
-        )
-        parts = BatchTensors(**{entry.name: tensors[entry.name] for entry in fields(BatchTensors)})
-        return Bucket(shape, block, memory, now, later, parts, {})
+        return Bucket(shape, Block(entries))
 
     # -- on the learning thread --------------------------------------------------------------------------------------
 
     def step(self, padded: Padded, layers: int) -> StepResult:
         """Starts one gradient step; the bucket's first one with so many rounds is not replayed but recorded after."""
         bucket = padded.bucket
-        bucket.memory.copy_(padded.memory, non_blocking=True)
-        found = bucket.recordings.get(layers)
-        if found is None:
-            values = self.learner.descend(bucket.now, bucket.after, bucket.tensors, layers)
-            result = self._result(values)
-            bucket.recordings[layers] = self._record(bucket, layers)
+        with torch.cuda.stream(self.stream):
+            if bucket.batch is None:
+                bucket.batch = self._allocate(bucket)
+            bucket.batch.memory.copy_(padded.memory, non_blocking=True)
+            found = bucket.recordings.get(layers)
+            if found is not None:
+                graph, values = found
+                graph.replay()
+                return self._result(values)
+            result = self._result(self._descend(bucket.batch, layers))
+            bucket.recordings[layers] = self._record(bucket.batch, layers)
             return result
-        graph, values = found
-        graph.replay()
-        return self._result(values)
+
+    def _descend(self, batch: DeviceBatch, layers: int) -> Tensor:
+        return self.learner.descend(batch.now, batch.after, batch.tensors, layers)
+
+    def _allocate(self, bucket: Bucket) -> DeviceBatch:
+        memory = torch.zeros(bucket.block.size, dtype=torch.uint8, device=self.learner.device)
+        tensors = bucket.block.tensors(memory)
+        now, after = (
+            padded_layout(bucket.shape, tensors, self.arities, self.relations, prefix) for prefix in ("now.", "after.")
+        )
+        parts = BatchTensors(**{entry.name: tensors[entry.name] for entry in fields(BatchTensors)})
+        return DeviceBatch(memory, now, after, parts)
 
     def _result(self, values: Tensor) -> StepResult:
         host = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
@@ -339,10 +354,10 @@ class StepGraphs:
         event.record()
         return StepResult(host, event)
 
-    def _record(self, bucket: Bucket, layers: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
-        """Records a step; nothing is computed."""
+    def _record(self, batch: DeviceBatch, layers: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+        """Records a step; nothing is computed. Other threads may go on using the GPU meanwhile."""
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.pool, capture_error_mode="thread_local"):
-            values = self.learner.descend(bucket.now, bucket.after, bucket.tensors, layers)
+        with torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"):
+            values = self._descend(batch, layers)
         return graph, values

@@ -19,6 +19,7 @@ from saltus.learn.batch import TrainingBatch
 from saltus.learn.config import Configuration, TrainingSpec
 from saltus.learn.losses import bounds_loss, huber, maximum, mellowmax, rank_loss, td_target
 from saltus.model import Layout, RelationalNetwork, make_layout
+from saltus.model.cuda import is_fused
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Learner:
         self.target = copy.deepcopy(self.network).requires_grad_(False) if self.spec.target_every else None
         self.averaged = copy.deepcopy(self.network).requires_grad_(False) if self.spec.average else None
         self._graphs: Any = None
-        if on_gpu and configuration.encoding.is_joint:
+        if on_gpu and configuration.encoding.is_joint and is_fused(self.network):
             from saltus.learn.cuda_graphs import StepGraphs
 
             self._graphs = StepGraphs(self)

@@ -2,7 +2,7 @@
 
 The paper's section "Learning Generalized Policies" and the values of its surroundings: reward -1 a jump; the value of a
 state is the mellowmax of the Q-values of its tree; Huber loss of the TD error, Huber loss of what exceeds the bounds of
-a trajectory that reached its goal, and a loss that ranks depth nodes. Rows are samples; masks tell entries from padding.
+a trajectory that reached its goal, and a loss that ranks depth nodes. Rows are samples; masks tell what is padding.
 """
 
 from __future__ import annotations

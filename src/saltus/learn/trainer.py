@@ -1,8 +1,8 @@
 """Stage `learn`: the loop. Tasks in, events out; the best policy so far is always at hand.
 
-An episode collects trajectories, relabels them in hindsight, stores both, and takes gradient steps on batches drawn from
-the stores. Batches are made ahead on another thread, a fixed number of steps early, so that the order of all random
-draws, and with it the result, does not depend on timing. Everything that makes up a run is in `get_state`.
+An episode collects trajectories, relabels them in hindsight, stores both, and takes gradient steps on batches drawn
+from the stores. Batches are made ahead on another thread, a fixed number of steps early, so that the order of all
+random draws, and with it the result, does not depend on timing. Everything that makes up a run is in `get_state`.
 """
 
 from __future__ import annotations

@@ -46,6 +46,12 @@ def is_available() -> bool:
     return importlib.util.find_spec("triton") is not None
 
 
+def is_fused(network: RelationalNetwork) -> bool:
+    """Whether the fused kernels can run the network on a GPU, in float32."""
+    sizes = network.spec.embedding in (16, 32, 64) and max(network.arities, default=1) <= MAX_ARITY
+    return sizes and is_available()
+
+
 if is_available():
     import triton
     import triton.language as tl
@@ -387,8 +393,7 @@ class CudaEngine(Engine):
 
     def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> None:
         super().__init__(network, layout, weights)
-        fits = self.size in (16, 32, 64) and weights[0].dtype == torch.float32
-        self.fused = fits and all(group.arity <= MAX_ARITY for group in layout.groups)
+        self.fused = is_fused(network) and weights[0].dtype == torch.float32
         self.mode = MODES[self.spec.aggregation]
         self.precision = PRECISIONS[self.spec.precision]
         self.scale, self.shift = self.norm or (self.bias2, self.bias2)

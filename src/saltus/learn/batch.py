@@ -17,7 +17,7 @@ from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.learn.experience import Final, Transition
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
-from saltus.task import Goal, State, Task
+from saltus.task import Goal, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +46,6 @@ class TrainingBatch:
         return len(self.chosen)
 
 
-def find_node(tree: LookaheadTree, state: State) -> int:
-    """Node of the tree with this state; -1 if there is none."""
-    added = np.setdiff1d(state.codes, tree.root.codes, assume_unique=True)
-    deleted = np.setdiff1d(tree.root.codes, state.codes, assume_unique=True)
-    fits = (np.diff(tree.added_offset) == len(added)) & (np.diff(tree.deleted_offset) == len(deleted))
-    for node in np.flatnonzero(fits).tolist():
-        if np.array_equal(tree.added_of(node), added) and np.array_equal(tree.deleted_of(node), deleted):
-            return int(node)
-    return -1
-
-
 def trees_of(
     tasks: Sequence[Task], transitions: Sequence[Transition], spec: LookaheadSpec, threads: int | None
 ) -> list[tuple[LookaheadTree, Goal, int]]:
@@ -66,12 +55,12 @@ def trees_of(
     tree, the tree of the goal that was played for is seen with the new goal.
     """
     trees = lookahead_batch([(tasks[t.task], t.state, t.goal) for t in transitions], spec, threads=threads)
-    nodes = [find_node(tree, t.successor) for tree, t in zip(trees, transitions, strict=True)]
+    nodes = [tree.find(t.successor) for tree, t in zip(trees, transitions, strict=True)]
     lost = [i for i, node in enumerate(nodes) if node <= 0]
     if lost:
         queries = [(tasks[t.task], t.state, t.tree_goal) for t in (transitions[i] for i in lost)]
         for i, tree in zip(lost, lookahead_batch(queries, spec, threads=threads), strict=True):
-            trees[i], nodes[i] = tree, find_node(tree, transitions[i].successor)
+            trees[i], nodes[i] = tree, tree.find(transitions[i].successor)
             if nodes[i] <= 0:
                 raise SaltusError("a transition's successor is not in its own lookahead tree")
     return [(tree, t.goal, node) for tree, t, node in zip(trees, transitions, nodes, strict=True)]

@@ -17,6 +17,7 @@ from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Trajectory, Transition, transitions_of
 from saltus.lookahead import Conjunction
 from saltus.task import Goal, Literal, State, Task
+from saltus.task.state import intersection
 
 BINDINGS = 4
 """Groundings of a sub-goal that are tried: one that held before the last jump already teaches nothing."""
@@ -136,7 +137,7 @@ def _goals(
     if kind == "state":
         yield Goal(state.codes)
     elif kind == "propositional":
-        held = np.intersect1d(goal.positive, state.codes, assume_unique=True)
+        held = intersection(goal.positive, state.codes)
         if len(held):
             yield Goal(held)
     else:

@@ -1,7 +1,7 @@
 """Stage `learn`: the loop. Tasks in, events out; the best policy so far is always at hand.
 
 An episode collects trajectories, relabels them in hindsight, stores both, and takes gradient steps on batches drawn
-from the stores. Batches are made ahead on another thread, a fixed number of steps early, so that the order of all
+from the stores. Batches are made ahead on other threads, a fixed number of steps early, so that the order of all
 random draws, and with it the result, does not depend on timing. Everything that makes up a run is in `get_state`.
 """
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from saltus.errors import ConfigurationError
 from saltus.graph import Vocabulary
-from saltus.learn.batch import make_training_batch
+from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
 from saltus.learn.experience import Trajectory, Transition, collect, transitions_of
 from saltus.learn.hindsight import SubGoal, hindsight_transitions, lifted_subgoals
@@ -101,6 +101,9 @@ class Trainer:
         self.vocabulary = Vocabulary.of(tasks[0].domain, configuration.encoding)
         network = make_network(configuration, self.vocabulary, seed)
         self.learner = Learner(network, configuration, device)
+        self._policy = LearnedPolicy(
+            self.learner.player, configuration.encoding, configuration.lookahead, self.vocabulary, threads=threads
+        )
         self.random = {name: np.random.default_rng([seed, i]) for i, name in enumerate(STREAMS)}
         self.original = Replay(self.spec.replay, self.spec.alpha)
         self.hindsight = Replay(self.spec.replay, self.spec.alpha)
@@ -120,19 +123,16 @@ class Trainer:
         return [lifted_subgoals(task, rng, spec.hindsight_atoms, spec.hindsight_variants) for task in self.tasks]
 
     def policy(self) -> LearnedPolicy:
-        """The policy as it is now."""
-        specs = self.configuration
-        return LearnedPolicy(
-            self.learner.player, specs.encoding, specs.lookahead, self.vocabulary, threads=self.threads
-        )
+        """The policy, which goes on learning with the run."""
+        return self._policy
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def train(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
         """Events until all episodes are done, or validation is solved and stable, or `stop` says so."""
-        with ThreadPoolExecutor(1, thread_name_prefix="batches") as ahead:
+        with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts:
             while self.episode < self.spec.episodes and not stop():
-                yield self._episode(ahead)
+                yield self._episode(graphs, layouts)
                 if self.episode % self.spec.validate_every == 0 or self.episode == self.spec.episodes:
                     yield self.validate()
                     if self.is_stable:
@@ -145,7 +145,7 @@ class Trainer:
         last = self.validations[-wanted:]
         return wanted > 0 and len(last) == wanted and all(entry.complete for entry in last)
 
-    def _episode(self, ahead: ThreadPoolExecutor) -> EpisodeReport:
+    def _episode(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> EpisodeReport:
         spec = self.spec
         started = time.perf_counter()
         temperature = linear(spec.temperature, spec.temperature_end, self.episode, spec.temperature_episodes)
@@ -155,7 +155,8 @@ class Trainer:
         collected = time.perf_counter()
         self._store(trajectories)
         stored = time.perf_counter()
-        waited, means = self._learn(ahead) if len(self.original) + len(self.hindsight) else (0.0, np.zeros(4))
+        known = len(self.original) + len(self.hindsight)
+        waited, means = self._learn(graphs, layouts) if known else (0.0, np.zeros(4))
         finished = time.perf_counter()
         self.episode += 1
         if spec.target_every and self.episode % spec.target_every == 0:
@@ -208,7 +209,7 @@ class Trainer:
             hindsight_transitions(trajectories, self.tasks, self.subgoals, spec, self.random["hindsight"])
         )
 
-    def _learn(self, ahead: ThreadPoolExecutor) -> tuple[float, NDArray[np.float64]]:
+    def _learn(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> tuple[float, NDArray[np.float64]]:
         """Seconds waited for batches, and the means of the losses."""
         spec = self.spec
         waiting: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Future[Any]]] = deque()
@@ -219,7 +220,8 @@ class Trainer:
         for _ in range(spec.steps):
             while drawn < spec.steps and len(waiting) <= spec.prefetch:
                 sources, transitions, weight = self._draw()
-                waiting.append((sources, ahead.submit(self._prepare, transitions, weight)))
+                batch = graphs.submit(self._graphs, transitions, weight)
+                waiting.append((sources, layouts.submit(self._layout, batch)))
                 drawn += 1
             sources, future = waiting.popleft()
             begun = time.perf_counter()
@@ -260,12 +262,15 @@ class Trainer:
         weight = np.concatenate(weights)
         return sources, transitions, weight / weight.max()
 
-    def _prepare(self, transitions: list[Transition], weight: NDArray[np.float64]) -> Any:
+    def _graphs(self, transitions: list[Transition], weight: NDArray[np.float64]) -> TrainingBatch:
         specs = self.configuration
-        batch = make_training_batch(
+        return make_training_batch(
             self.tasks, transitions, weight, specs.lookahead, self.vocabulary, specs.encoding, threads=self.threads
         )
-        return self.learner.prepare(batch)
+
+    def _layout(self, batch: Future[TrainingBatch]) -> Any:
+        """A batch as the learner wants it; a thread of its own keeps their order."""
+        return self.learner.prepare(batch.result())
 
     def _layers(self) -> int:
         most, least = self.configuration.model.layers, self.spec.layers_least

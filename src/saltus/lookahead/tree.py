@@ -12,6 +12,7 @@ from saltus.errors import SaltusError
 from saltus.lookahead.spec import LookaheadSpec
 from saltus.task import Action, Goal, Plan, State, Task
 from saltus.task.reference import is_applicable, successor
+from saltus.task.state import difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,21 @@ class LookaheadTree:
 
     def state_of(self, node: int) -> State:
         """State of a node."""
-        kept = np.setdiff1d(self.root.codes, self.deleted_of(node), assume_unique=True)
+        kept = difference(self.root.codes, self.deleted_of(node))
         return State(np.concatenate([kept, self.added_of(node)]))
+
+    def find(self, state: State) -> int:
+        """First node with this state, the root among them; -1 if there is none."""
+        added, deleted = difference(state.codes, self.root.codes), difference(self.root.codes, state.codes)
+        starts, ends = self.added_offset[:-1], self.added_offset[1:]
+        fits = (ends - starts == len(added)) & (self.deleted_offset[1:] - self.deleted_offset[:-1] == len(deleted))
+        nodes = fits.nonzero()[0]
+        if len(added):
+            nodes = nodes[self.added[starts[nodes]] == added[0]]
+        for node in nodes.tolist():
+            if np.array_equal(self.added_of(node), added) and np.array_equal(self.deleted_of(node), deleted):
+                return int(node)
+        return -1
 
     def action_of(self, node: int) -> Action:
         """Action that leads to a node from its parent; the root has none."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
 from saltus.model import RelationalNetwork, make_layout
+from saltus.model.forward_graphs import forward_graphs
 from saltus.model.policy_file import PolicyFile, load_policy_file
 from saltus.pddl import Domain
 from saltus.policy.rollout import Decision, Policy, Query
@@ -44,6 +45,7 @@ class LearnedPolicy:
         """Of lookahead and graphs; None for all cores."""
         self.layers = layers
         """Rounds of message passing; None for the network's own number."""
+        self.graphs = forward_graphs(network, encoding.is_joint)
 
     @classmethod
     def of(cls, file: PolicyFile, device: str = "cpu", *, threads: int | None = None) -> LearnedPolicy:
@@ -69,10 +71,14 @@ class LearnedPolicy:
         if all(len(tree) == 1 for tree in trees):
             return [np.zeros(0, np.float32) for _ in trees]
         batch = assemble([(tree, None) for tree in trees], self.vocabulary, self.encoding, threads=self.threads)
-        device = next(self.network.parameters()).device
-        with torch.inference_mode():
-            layout = make_layout(batch, self.network.arities).to(device)
-            q = self.network(layout, self.layers).q.float().cpu().numpy()
+        layers = self.layers or self.network.spec.layers
+        if self.graphs is not None:
+            q = self.graphs.q(batch, layers)
+        else:
+            device = next(self.network.parameters()).device
+            with torch.inference_mode():
+                layout = make_layout(batch, self.network.arities).to(device)
+                q = self.network(layout, layers).q.cpu().numpy()
         return np.split(q, batch.candidate_offset[1:-1])
 
     def _atoms(self, tree: LookaheadTree) -> int:

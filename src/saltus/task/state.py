@@ -23,6 +23,26 @@ def sorted_codes(codes: Iterable[int] | Codes) -> Codes:
     return array
 
 
+def difference(left: Codes, right: Codes) -> Codes:
+    """Codes of `left` that are not in `right`; both ascending and without repetitions, as the result is."""
+    return left[~_contained(left, right)]
+
+
+def intersection(left: Codes, right: Codes) -> Codes:
+    """Codes of `left` that are in `right`; both ascending and without repetitions, as the result is."""
+    return left[_contained(left, right)]
+
+
+def _contained(left: Codes, right: Codes) -> NDArray[np.bool_]:
+    """Whether each code of `left` is in `right`; several times faster than NumPy's set functions on small arrays."""
+    if not len(right):
+        return np.zeros(len(left), bool)
+    places = right.searchsorted(left)
+    places[places == len(right)] = 0
+    found: NDArray[np.bool_] = right[places] == left
+    return found
+
+
 class State:
     """An immutable set of fluent atoms; equal states are equal and hash alike."""
 
@@ -71,11 +91,11 @@ class Goal:
 
     def missing(self, state: State) -> Codes:
         """Positive goal atoms that are not true."""
-        return np.setdiff1d(self.positive, state.codes, assume_unique=True)
+        return difference(self.positive, state.codes)
 
     def violated(self, state: State) -> Codes:
         """Negative goal atoms that are true."""
-        return np.intersect1d(self.negative, state.codes, assume_unique=True)
+        return intersection(self.negative, state.codes)
 
     def _key(self) -> tuple[bytes, bytes, bool]:
         return self.positive.tobytes(), self.negative.tobytes(), self.impossible

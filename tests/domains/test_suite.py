@@ -95,7 +95,7 @@ def test_a_failed_write_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.
     def broken(source: str, target: str) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("saltus.domains.suite.os.replace", broken)
+    monkeypatch.setattr("saltus.files.os.replace", broken)
     with pytest.raises(InputError, match="disk full"):
         write_suite(tmp_path, "ferry", "training", 1)
     assert list(tmp_path.rglob("*")) == []

@@ -17,7 +17,9 @@ from saltus.policy import LearnedPolicy
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
-@pytest.mark.parametrize("settings", [[], ["average=0.9", "target_every=1", "clip=1.0"], ["encoding.depth_nodes=false"]])
+@pytest.mark.parametrize(
+    "settings", [[], ["average=0.9", "target_every=1", "clip=1.0"], ["encoding.depth_nodes=false"]]
+)
 def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> None:
     configuration = load_configuration("tiny", ["learning_rate=0.01", *settings])
     tasks = small_tasks("blocksworld", 6)
@@ -39,7 +41,9 @@ def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> 
         found, _ = recorded.step(recorded.prepare(batch), layers).read()
         arities = ordinary.network.arities
         after = make_layout(batch.after, arities).to("cuda") if batch.after is not None else None
-        values = ordinary.descend(make_layout(batch.now, arities).to("cuda"), after, batch_tensors(batch, "cuda"), layers)
+        values = ordinary.descend(
+            make_layout(batch.now, arities).to("cuda"), after, batch_tensors(batch, "cuda"), layers
+        )
         wanted, _ = StepResult(values).read()
         assert np.abs(found - wanted).max() < 1e-3 * max(1.0, np.abs(wanted).max())
     assert 1 <= len(recorded._graphs.buckets) < len(batches)

@@ -10,14 +10,13 @@ Every file is written under another name first and renamed, so that a reader nev
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from saltus.domains.registry import DOMAINS, draw_sizes, generate_problem
 from saltus.errors import ConfigurationError, InputError
+from saltus.files import write_whole
 from saltus.task.suite import DOMAIN_FILE, SPLITS
 
 
@@ -26,23 +25,12 @@ class SuiteExistsError(InputError):
 
 
 def _write(path: Path, text: bytes) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file whole or not at all, with its folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, text)
 
 
 def check_suite(

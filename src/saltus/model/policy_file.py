@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -19,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
+from saltus.files import write_whole
 from saltus.graph import EncodingSpec, Vocabulary
 from saltus.lookahead import LookaheadSpec
 from saltus.model.rgnn import RelationalNetwork
@@ -111,7 +111,6 @@ def _short(entry: str) -> str:
 
 def save_policy(path: str | os.PathLike[str], policy: PolicyFile) -> None:
     """Writes a policy file, whole or not at all."""
-    target = Path(path)
     description = {
         "format": FORMAT,
         "version": VERSION,
@@ -123,13 +122,7 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile) -> None:
         "record": policy.record,
     }
     tensors = {name: value.detach().cpu().contiguous() for name, value in policy.network.state_dict().items()}
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(save(tensors, {FORMAT: json.dumps(description)}))
-        temporary.replace(target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise PolicyError(f"{target}: cannot be written: {error.strerror or error}") from error
+    write_whole(path, save(tensors, {FORMAT: json.dumps(description)}))
 
 
 def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None) -> PolicyFile:

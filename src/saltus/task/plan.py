@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from saltus.errors import InputError, PlanError, Position
+from saltus.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,4 @@ def format_plan(plan: Plan, cost: float, *, unit_cost: bool) -> str:
 
 def write_plan(path: str | os.PathLike[str], plan: Plan, cost: float, *, unit_cost: bool) -> None:
     """Writes a plan file, whole or not at all: a reader never sees half a plan."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(format_plan(plan, cost, unit_cost=unit_cost), encoding="utf-8")
-        temporary.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise InputError(f"{target}: cannot be written: {error.strerror or error}") from error
+    write_whole(path, format_plan(plan, cost, unit_cost=unit_cost))

@@ -53,6 +53,11 @@ def warning(message: str) -> None:
     _complain(f"saltus: warning: {message}")
 
 
+def note(message: str) -> None:
+    """One line of progress."""
+    _complain(message)
+
+
 def _complain(line: str) -> None:
     with contextlib.suppress(OSError):  # nobody is left to be told
         print(line, file=sys.stderr)

@@ -98,7 +98,7 @@ class TrainingSpec:
     """Episodes between validations."""
     validation_jumps: int = 50
     """Most jumps of a validation rollout, and two more for every object."""
-    larger_problems: int = 12
+    larger_problems: int = 8
     """Generated problems, three to five times larger than training, where the domain has a generator."""
     larger_from: float = 0.9
     """Share of the validation problems that must be solved before the larger ones are tried."""

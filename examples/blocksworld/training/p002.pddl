@@ -1,0 +1,20 @@
+(define (problem blocksworld-training-002)
+  (:domain blocksworld)
+  (:objects
+    b1 b2 b3 b4)
+  (:init
+    (arm-empty)
+    (clear b1)
+    (on-table b1)
+    (clear b3)
+    (on b3 b4)
+    (on-table b4)
+    (clear b2)
+    (on-table b2))
+  (:goal (and
+    (clear b2)
+    (on-table b2)
+    (clear b4)
+    (on b4 b3)
+    (on b3 b1)
+    (on-table b1))))

@@ -1,0 +1,21 @@
+(define (problem blocksworld-training-003)
+  (:domain blocksworld)
+  (:objects
+    b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b4)
+    (on b4 b1)
+    (on b1 b5)
+    (on b5 b3)
+    (on-table b3)
+    (clear b2)
+    (on-table b2))
+  (:goal (and
+    (clear b2)
+    (on-table b2)
+    (clear b4)
+    (on b4 b5)
+    (on b5 b1)
+    (on b1 b3)
+    (on-table b3))))

@@ -1,0 +1,312 @@
+"""Commands that learn: `train` and `train-all`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, TypeGuard
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from saltus.cli import output
+from saltus.errors import ConfigurationError, suggestion
+from saltus.files import WriteError
+
+if TYPE_CHECKING:
+    from saltus.learn.run import Run, RunDescription
+    from saltus.learn.trainer import EpisodeReport, Event
+    from saltus.learn.validation import Validation
+
+LINE_EVERY = 10.0
+"""Seconds between lines of progress where there is no terminal."""
+
+DEVICES = ("auto", "cpu", "cuda")
+
+Config = Annotated[str | None, typer.Option(help="Configuration: a name ('aiw-ad', 'paper', …) or a TOML file.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value; may be repeated.")
+]
+TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Threads = Annotated[int | None, typer.Option(help="Threads; by default all cores for lookahead, half for PyTorch.")]
+
+
+def train(
+    folder: Annotated[Path, typer.Argument(help="Folder with domain.pddl and training problems.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; policy.safetensors will be in it.")],
+    config: Config = None,
+    settings: Settings = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same machine: same policy.", min=0)] = 0,
+    time_limit: TimeLimit = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+) -> None:
+    """Learn a policy from a folder of small problems.
+
+    Ctrl-C or SIGTERM ends the run after the present episode; --resume goes on with it.
+
+    Examples:
+
+        saltus train examples/blocksworld --out runs/first --config tiny --set episodes=2
+
+        saltus train examples/blocksworld --out runs/first --resume
+    """
+    seconds = parse_time(time_limit, "--time-limit") if time_limit is not None else None
+    run = open_run(folder, out, config, settings or [], seed, device, threads, resume)
+    with stop_signals() as stopped, shown(run) as show:
+        for event in run.events(lambda: bool(stopped), seconds):
+            show(event)
+    summarise(run, stopped)
+
+
+def open_run(
+    folder: Path,
+    out: Path,
+    config: str | None,
+    settings: list[str],
+    seed: int,
+    device: str,
+    threads: int | None,
+    resume: bool,
+) -> Run:
+    """The run of a command line: a new one, or the one in the folder."""
+    import torch
+
+    from saltus.domains.larger import larger_problems
+    from saltus.learn.config import load_configuration
+    from saltus.learn.problems import load_problems
+    from saltus.learn.run import Run, RunDescription, RunFolder
+    from saltus.learn.trainer import Trainer
+
+    place = find_device(device)
+    run_folder = RunFolder(out, output.warning)
+    if resume:
+        description = run_folder.describe()
+        if config is not None:
+            raise ConfigurationError("--resume: the run has its configuration; --config cannot change it")
+        if settings:
+            allowed = [text for text in settings if text.partition("=")[0].split(".")[-1] == "episodes"]
+            if allowed != settings:
+                raise ConfigurationError("--resume: of the run's configuration only episodes can be changed")
+            description = extended(description, settings)
+    else:
+        description = RunDescription(str(folder.resolve()), seed, load_configuration(config, settings))
+    configuration = description.configuration
+    problems = load_problems(folder, configuration)
+    for message in problems.warnings:
+        output.warning(message)
+    # Other threads make the next batches meanwhile; PyTorch's suffer badly where cores are scarce.
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
+    largest = max(len(task.objects) for task in problems.training)
+    larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
+    trainer = Trainer(
+        configuration,
+        problems.training,
+        problems.held_out,
+        larger,
+        seed=description.seed,
+        device=place,
+        threads=threads,
+    )
+    run = Run(trainer, run_folder, problems, description)
+    if resume:
+        run.elapsed = run_folder.load_state(trainer)
+    else:
+        run_folder.create(description)
+    return run
+
+
+def extended(description: RunDescription, settings: list[str]) -> RunDescription:
+    """The description with another number of episodes."""
+    from dataclasses import replace
+
+    from saltus.learn.config import configuration_of, load_configuration, plain_values
+
+    episodes = load_configuration(None, settings).training.episodes
+    values = plain_values(description.configuration)
+    values["training"]["episodes"] = episodes
+    return replace(description, configuration=configuration_of(values))
+
+
+def find_device(name: str) -> str:
+    """The device meant by auto, cpu or cuda."""
+    import torch
+
+    if name not in DEVICES:
+        raise ConfigurationError(f"--device {name}: expected one of {', '.join(DEVICES)}")
+    found = torch.cuda.is_available()
+    if name == "cuda" and not found:
+        raise ConfigurationError("--device cuda: PyTorch finds no GPU here")
+    return "cuda" if found and name != "cpu" else "cpu"
+
+
+def parse_time(text: str, option: str) -> float:
+    """Seconds of 90, 90s, 10m, 1h30m."""
+    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip().lower())
+    if not text.strip() or found is None:
+        raise ConfigurationError(f"{option} {text}: expected a time such as 90, 10m or 1h30m")
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    total = 3600 * hours + 60 * minutes + seconds
+    if total <= 0:
+        raise ConfigurationError(f"{option} {text}: expected more than 0")
+    return total
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[str]]:
+    """A list that the names of caught signals are put into; a second Ctrl-C is not caught."""
+    caught: list[str] = []
+
+    def catch(number: int, frame: FrameType | None) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(signal.Signals(number).name)
+        output.warning(f"{caught[0]}: the run ends after this episode")
+
+    before = {number: signal.signal(number, catch) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def shown(run: Run) -> Iterator[Callable[[Event], None]]:
+    """What shows events on standard error: a bar in a terminal, a line every few seconds elsewhere."""
+    terminal = output.error_console()
+    trainer = run.trainer
+    if not terminal.is_terminal:
+        yield PlainProgress(trainer.spec.episodes).show
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"))
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, *times, console=terminal, transient=True) as progress:
+        bar = progress.add_task(run.problems.name, total=trainer.spec.episodes, completed=trainer.episode, text="")
+        last = ["not validated yet"]
+
+        def show(event: Event) -> None:
+            if is_episode(event):
+                progress.update(bar, completed=event.episode, text=f"{episode_text(event)}, {last[0]}")
+            elif is_validation(event):
+                last[0] = validation_text(event)
+                terminal.print(f"episode {event.episode}: {last[0]}")
+
+        yield show
+
+
+class PlainProgress:
+    """One line for every validation, and one every few seconds between them."""
+
+    def __init__(self, episodes: int) -> None:
+        self.episodes = episodes
+        self.printed = time.monotonic() - LINE_EVERY
+
+    def show(self, event: Event) -> None:
+        """Prints an event."""
+        now = time.monotonic()
+        if is_episode(event):
+            if now - self.printed >= LINE_EVERY or event.episode == self.episodes:
+                self.printed = now
+                output.note(f"episode {event.episode} of {self.episodes}: {episode_text(event)}")
+        elif is_validation(event):
+            output.note(f"episode {event.episode} of {self.episodes}: {validation_text(event)}")
+
+
+def is_episode(event: Event) -> TypeGuard[EpisodeReport]:
+    """Whether an event is an episode's; told without importing PyTorch."""
+    return hasattr(event, "loss")
+
+
+def is_validation(event: Event) -> TypeGuard[Validation]:
+    """Whether an event is a validation's."""
+    return hasattr(event, "held_out")
+
+
+def episode_text(event: EpisodeReport) -> str:
+    """An episode in a few words."""
+    return f"loss {event.loss:.3f}, success {event.success:.0%}, {event.steps_per_second:.1f} steps/s"
+
+
+def validation_text(event: Validation) -> str:
+    """A validation in a few words."""
+    held_out = event.held_out
+    text = f"validation {held_out.solved} of {held_out.problems}, {held_out.actions:,} actions"
+    if event.larger is not None and event.larger.problems:
+        text += f"; larger {event.larger.solved} of {event.larger.problems}, {event.larger.actions:,} actions"
+    return text
+
+
+def summarise(run: Run, stopped: list[str]) -> None:
+    """Prints where the policy is and how good it is."""
+    trainer = run.trainer
+    if not run.folder.policy.exists():
+        raise WriteError(f"{run.folder.policy}: cannot be written; the run's last state is in {run.folder.path}")
+    why = f"stopped by {stopped[0]}" if stopped else "stable" if trainer.is_stable else "done"
+    print(f"{run.problems.name}: {why} after {trainer.episode} episodes and {run.elapsed:,.0f} s")
+    if trainer.best is not None:
+        print(f"best: episode {trainer.best.episode}, {validation_text(trainer.best)}")
+    print(f"policy: {run.folder.policy}")
+
+
+def train_all(
+    suites: Annotated[Path, typer.Argument(help="Folder of suites, one folder a domain.")],
+    out: Annotated[Path, typer.Option(help="Folder of the runs: DOMAIN/seed-N.")],
+    seeds: Annotated[int, typer.Option(help="Runs a domain, with seeds 0, 1, …", min=1)] = 3,
+    jobs: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
+    domain: Annotated[list[str] | None, typer.Option(help="Only this domain; may be repeated.")] = None,
+    config: Config = None,
+    settings: Settings = None,
+    time_limit: TimeLimit = None,
+    device: Device = "auto",
+    threads: Annotated[int | None, typer.Option(help="Threads a run; cores by jobs by default.")] = None,
+    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")] = None,
+) -> int:
+    """Train many domains and seeds side by side; runs that exist are resumed, finished ones are left alone.
+
+    Example:
+
+        saltus train-all examples --out runs/all --seeds 1 --config tiny --set episodes=2
+    """
+    from saltus.learn.fleet import Job, run_jobs
+    from saltus.task import find_suites
+
+    if time_limit is not None:
+        parse_time(time_limit, "--time-limit")
+    load_checked(config, settings or [])
+    found = find_suites(suites)
+    known = [suite.name for suite in found]
+    for name in domain or []:
+        if name not in known:
+            raise ConfigurationError(f"--domain {name}: not in {suites}{suggestion(name, known)}")
+    share = threads or max(1, (os.cpu_count() or 1) // jobs)
+    options = ["--device", device, "--threads", str(share)]
+    options += ["--config", config] if config is not None else []
+    options += [part for text in settings or [] for part in ("--set", text)]
+    options += ["--time-limit", time_limit] if time_limit is not None else []
+    wanted = [
+        Job(suite.name, seed, suite.domain.parent, out / suite.name / f"seed-{seed}", tuple(options))
+        for seed in range(seeds)
+        for suite in found
+        if not domain or suite.name in domain
+    ]
+    failed = 0
+    for result in run_jobs(wanted, jobs, ray):
+        failed = failed or result.code
+        print(f"{result.job.suite} seed {result.job.seed}: {result.summary}", flush=True)
+    return failed
+
+
+def load_checked(config: str | None, settings: list[str]) -> None:
+    """Nothing; the error of a wrong configuration, before anything is started."""
+    from saltus.learn.config import load_configuration
+
+    load_configuration(config, settings)

@@ -1,0 +1,75 @@
+"""Problems some times larger than those at hand, for domains that have a generator: what a policy is chosen by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saltus.domains.registry import DOMAINS, generate_problem
+from saltus.model.policy_file import domain_signature
+from saltus.pddl import Domain, Source, parse_domain, parse_problem
+from saltus.task import Task, build_task
+
+SPLITS = ("validation", "easy", "medium", "test", "hard")
+"""Where larger problems may be found, from small to large."""
+
+PROBES = 12
+"""Problems tried of every split and seed, from its smallest to its largest."""
+
+SEEDS = 8
+
+
+def find_domain(domain: Domain) -> str | None:
+    """Name of the registered domain with the same types, predicates and schemas; None if there is none."""
+    wanted = domain_signature(domain)
+    for name, entry in DOMAINS.items():
+        if domain_signature(parse_domain(Source.from_file(entry.path))) == wanted:
+            return name
+    return None
+
+
+def larger_problems(
+    domain: Domain, objects: int, count: int, seed: int = 0, *, least: float = 3.0, most: float = 5.0
+) -> list[Task]:
+    """`count` tasks with about `least` to `most` times so many objects, smallest first.
+
+    None if the domain has no generator; where the generator has no problem of such sizes, the next larger ones, or the
+    largest it has.
+    """
+    name = find_domain(domain)
+    if name is None or count == 0:
+        return []
+    inside: list[Task] = []
+    outside: list[Task] = []
+    for number in range(SEEDS):
+        for split in SPLITS:
+            if split in DOMAINS[name].splits:
+                found, other = _probe(name, domain, split, seed * SEEDS + number, objects * least, objects * most)
+                inside += found
+                outside += other
+        if len(inside) >= count:
+            break
+    chosen = inside or sorted(outside, key=lambda task: abs(len(task.objects) - objects * most))[:count]
+    return _spread(sorted(chosen, key=lambda task: len(task.objects)), count)
+
+
+def _probe(
+    name: str, domain: Domain, split: str, seed: int, least: float, most: float
+) -> tuple[list[Task], list[Task]]:
+    """Tasks of a split with `least` to `most` objects, and the one after them or the last one before."""
+    found: list[Task] = []
+    task: Task | None = None
+    for index in range(PROBES):
+        text = generate_problem(name, split, index, PROBES, seed)
+        task = build_task(domain, parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), domain))
+        if len(task.objects) > most:
+            break
+        if len(task.objects) >= least:
+            found.append(task)
+    return found, [task] if task is not None else []
+
+
+def _spread(tasks: Sequence[Task], count: int) -> list[Task]:
+    """`count` entries spread evenly, the first and the last among them."""
+    if len(tasks) <= count:
+        return list(tasks)
+    return [tasks[round(i * (len(tasks) - 1) / max(1, count - 1))] for i in range(count)]

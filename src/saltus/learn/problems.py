@@ -1,0 +1,63 @@
+"""Stage `learn`: what to learn from. Problem files of a suite in, tasks out, with what is odd about them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from saltus.errors import InputError
+from saltus.learn.config import Configuration
+from saltus.pddl import Domain, Source, parse_domain
+from saltus.task import Suite, Task, find_suite, load
+
+
+@dataclass(frozen=True)
+class Problems:
+    """Tasks of one domain."""
+
+    name: str
+    domain: Domain
+    training: list[Task]
+    held_out: list[Task]
+    warnings: list[str] = field(default_factory=list)
+
+
+def load_problems(folder: Path | str, configuration: Configuration) -> Problems:
+    """Training and validation tasks of a folder; unreadable files and problems of another domain are an error.
+
+    Problems whose goal is true at the start, can never be true, or cannot be encoded teach nothing and are left out.
+    """
+    suite = find_suite(folder)
+    if "training" not in suite.splits:
+        raise InputError(f"{folder}: no training problems; expected them in {folder} or in {folder}/training")
+    domain = parse_domain(Source.from_file(suite.domain))
+    warnings: list[str] = []
+    training = _useful(_load(suite, domain, "training"), configuration, warnings)
+    held_out = _useful(_load(suite, domain, "validation"), configuration, warnings)
+    if not training:
+        raise InputError(f"{folder}: no training problem is left: {warnings[0]}")
+    if not held_out:
+        warnings.append("no validation problems; the last checkpoint will be the policy")
+    return Problems(suite.name, domain, training, held_out, warnings)
+
+
+def _load(suite: Suite, domain: Domain, split: str) -> list[tuple[Path, Task]]:
+    return [(path, load(domain, path)) for path in suite.splits.get(split, ())]
+
+
+def _useful(found: Sequence[tuple[Path, Task]], configuration: Configuration, warnings: list[str]) -> list[Task]:
+    kept: list[Task] = []
+    for path, task in found:
+        reason = ""
+        if task.goal.impossible:
+            reason = "its goal can never be true"
+        elif task.goal.holds(task.initial_state):
+            reason = "its goal is true at the start"
+        elif len(task.goal.negative) and not configuration.encoding.negative_goals:
+            reason = "its goal has negated literals, which need encoding.negative_goals"
+        if reason:
+            warnings.append(f"{path} is left out: {reason}")
+        else:
+            kept.append(task)
+    return kept

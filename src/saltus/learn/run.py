@@ -1,0 +1,287 @@
+"""Stage `learn`: the folder of a run. Everything in it is readable at any time, and a run can go on after kill -9.
+
+    config.json            the resolved configuration, the problems' folder, the seed
+    log.jsonl              one line an episode and a validation
+    state.safetensors      the whole run as of the last checkpoint: weights, optimiser, replay, random generators
+    checkpoints/NNNN.safetensors    the policy as of every validation
+    policy.safetensors     the best of them
+    events.out.tfevents…   for TensorBoard, where that is installed
+
+Nothing is pickled. A resumed run drops the log lines written after its last checkpoint and writes them again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from saltus.errors import ConfigurationError, InputError, SaltusError
+from saltus.files import WriteError, write_whole
+from saltus.learn.config import Configuration, configuration_of, plain_values
+from saltus.learn.problems import Problems
+from saltus.learn.trainer import EpisodeReport, Event, Trainer
+from saltus.learn.validation import Validation
+from saltus.model.policy_file import PolicyFile, save_policy
+
+STATE_KEY = "saltus-run"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What makes a run what it is."""
+
+    problems: str
+    """Folder of the problems."""
+    seed: int
+    configuration: Configuration
+
+    def to_json(self) -> str:
+        """Text of `config.json`."""
+        values = {"version": VERSION, "problems": self.problems, "seed": self.seed, **plain_values(self.configuration)}
+        return json.dumps(values, indent=2) + "\n"
+
+
+@dataclass
+class RunFolder:
+    """Paths and writing; what cannot be written is told to `warn`, and the run goes on."""
+
+    path: Path
+    warn: Callable[[str], None] = lambda message: None
+    _writer: Any = field(default=None, repr=False)
+
+    @property
+    def log(self) -> Path:
+        """The log."""
+        return self.path / "log.jsonl"
+
+    @property
+    def state(self) -> Path:
+        """The whole run as of the last checkpoint."""
+        return self.path / "state.safetensors"
+
+    @property
+    def policy(self) -> Path:
+        """The best policy."""
+        return self.path / "policy.safetensors"
+
+    def checkpoint(self, episode: int) -> Path:
+        """The policy as of an episode."""
+        return self.path / "checkpoints" / f"{episode:04}.safetensors"
+
+    def create(self, description: RunDescription) -> None:
+        """Makes the folder; one that holds a run already is refused."""
+        if (self.path / "config.json").exists():
+            raise ConfigurationError(f"{self.path} holds a run already; --resume goes on with it")
+        try:
+            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+        write_whole(self.path / "config.json", description.to_json())
+        write_whole(self.log, "")
+
+    def describe(self) -> RunDescription:
+        """What `config.json` says."""
+        path = self.path / "config.json"
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            if values.pop("version") != VERSION:
+                raise InputError(f"{path}: made by another version of the program")
+            problems, seed = str(values.pop("problems")), int(values.pop("seed"))
+            return RunDescription(problems, seed, configuration_of(values))
+        except FileNotFoundError as error:
+            raise InputError(f"{self.path}: no run to resume, it has no config.json") from error
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path}: damaged: {error}") from error
+
+    # -- log ---------------------------------------------------------------------------------------------------------
+
+    def append(self, event: Event, seconds: float) -> None:
+        """Adds an event to the log, and to TensorBoard's."""
+        line = json.dumps({**log_entry(event), "elapsed": round(seconds, 3)})
+        try:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+            if self._writer is not None:
+                for name, value in scalars(event).items():
+                    self._writer.add_scalar(name, value, event.episode)
+                self._writer.flush()
+        except OSError as error:
+            self.warn(f"{self.log}: a line is lost: {error.strerror or error}")
+
+    def open_tensorboard(self, episode: int) -> None:
+        """Starts writing TensorBoard events after an episode, where TensorBoard is installed."""
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            return
+        make: Any = SummaryWriter
+        self._writer = make(str(self.path), purge_step=episode + 1)
+
+    def close(self) -> None:
+        """Closes TensorBoard's file."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    # -- checkpoints -------------------------------------------------------------------------------------------------
+
+    def save_state(self, trainer: Trainer, seconds: float) -> bool:
+        """Saves the whole run; whether that went well."""
+        tensors, values = trainer.get_state()
+        try:
+            values |= {"version": VERSION, "elapsed": seconds, "log_bytes": self.log.stat().st_size}
+            write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
+        except (WriteError, OSError) as error:
+            self.warn(f"checkpoint not saved: {error}")
+            return False
+        return True
+
+    def load_state(self, trainer: Trainer) -> float:
+        """Restores the last checkpoint, if there is one, and cuts the log back to it; seconds the run took so far."""
+        if not self.state.exists():
+            self._cut_log(0)
+            return 0.0
+        try:
+            with safe_open(str(self.state), framework="pt") as file:
+                values = json.loads((file.metadata() or {})[STATE_KEY])
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
+            trainer.set_state(tensors, values)
+        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
+            raise InputError(f"{self.state}: damaged: {error}") from error
+        self._cut_log(int(values["log_bytes"]))
+        return float(values["elapsed"])
+
+    def _cut_log(self, size: int) -> None:
+        try:
+            if self.log.exists():
+                os.truncate(self.log, size)
+        except OSError as error:
+            raise WriteError(f"{self.log}: cannot be written: {error.strerror or error}") from error
+
+    def save_policy(self, path: Path, trainer: Trainer, record: dict[str, Any]) -> bool:
+        """Saves the policy as it is now; whether that went well."""
+        specs = trainer.configuration
+        file = PolicyFile.of(trainer.learner.player, trainer.tasks[0].domain, specs.encoding, specs.lookahead, record)
+        try:
+            save_policy(path, file)
+        except SaltusError as error:
+            self.warn(f"policy not saved: {error}")
+            return False
+        return True
+
+
+def log_entry(event: Event) -> dict[str, Any]:
+    """Plain values of an event for the log."""
+    if isinstance(event, EpisodeReport):
+        return {"kind": "episode", **asdict(event)}
+    larger = event.larger
+    return {
+        "kind": "validation",
+        "episode": event.episode,
+        "solved": event.held_out.solved,
+        "problems": event.held_out.problems,
+        "jumps": event.held_out.jumps,
+        "actions": event.held_out.actions,
+        "larger_solved": larger.solved if larger is not None else None,
+        "larger_problems": larger.problems if larger is not None else None,
+        "larger_jumps": larger.jumps if larger is not None else None,
+        "larger_actions": larger.actions if larger is not None else None,
+        "td_error": event.td_error,
+    }
+
+
+def scalars(event: Event) -> dict[str, float]:
+    """Curves of an event."""
+    if isinstance(event, EpisodeReport):
+        names = ("loss", "td", "bounds", "rank", "td_error", "success", "jumps", "temperature", "learning_rate")
+        curves = {f"training/{name}": float(getattr(event, name)) for name in names}
+        return curves | {"speed/steps_per_second": event.steps_per_second}
+    curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
+    if event.larger is not None and event.larger.problems:
+        curves["validation/larger_coverage"] = event.larger.share
+    return curves
+
+
+class Run:
+    """A trainer and its folder; `events` trains, logs, and saves what must be saved."""
+
+    def __init__(self, trainer: Trainer, folder: RunFolder, problems: Problems, description: RunDescription) -> None:
+        self.trainer = trainer
+        self.folder = folder
+        self.problems = problems
+        self.description = description
+        self.elapsed = 0.0
+
+    def events(self, stop: Callable[[], bool] = lambda: False, seconds: float | None = None) -> Iterator[Event]:
+        """Events until training ends, `stop` says so, or the run has taken so many seconds in all."""
+        started = time.monotonic() - self.elapsed
+        trainer, spec, saved = self.trainer, self.trainer.spec, self.trainer.episode
+
+        def is_over() -> bool:
+            return stop() or (seconds is not None and time.monotonic() - started >= seconds)
+
+        self.folder.open_tensorboard(trainer.episode)
+        try:
+            for event in trainer.train(is_over):
+                self.elapsed = time.monotonic() - started
+                self.folder.append(event, self.elapsed)
+                if isinstance(event, Validation):
+                    self._keep(event)
+                ends = trainer.episode == spec.episodes or is_over()
+                due = trainer.episode % spec.checkpoint_every == 0 and self._is_complete(event)
+                if due and not ends:
+                    self.folder.save_state(trainer, self.elapsed)
+                    saved = trainer.episode
+                yield event
+            if trainer.episode != saved or not self.folder.state.exists():
+                self.folder.save_state(trainer, self.elapsed)
+            if not trainer.validations or not self.folder.policy.exists():
+                self._keep(None)
+        finally:
+            self.folder.close()
+
+    def _is_complete(self, event: Event) -> bool:
+        """Whether nothing else happens in this episode, so that a resumed run goes on with the next."""
+        spec, episode = self.trainer.spec, self.trainer.episode
+        return isinstance(event, Validation) or episode % spec.validate_every != 0
+
+    def _keep(self, validation: Validation | None) -> None:
+        """Saves the policy as of now, and as the best if it is."""
+        record = self.record(validation)
+        episode = self.trainer.episode
+        self.folder.save_policy(self.folder.checkpoint(episode), self.trainer, record)
+        if validation is None or self.trainer.best is validation or not self.problems.held_out:
+            self.folder.save_policy(self.folder.policy, self.trainer, record)
+
+    def record(self, validation: Validation | None) -> dict[str, Any]:
+        """What the policy file says about its training."""
+        trainer = self.trainer
+        return {
+            "domain": self.problems.domain.name,
+            "suite": self.problems.name,
+            "training_problems": len(trainer.tasks),
+            "largest_training_problem": max(len(task.objects) for task in trainer.tasks),
+            "seed": self.description.seed,
+            "episode": trainer.episode,
+            "seconds": round(self.elapsed, 1),
+            "configuration": plain_values(trainer.configuration),
+            "validation": validation.to_json() if validation is not None else None,
+            "curve": [
+                [entry.episode, entry.held_out.solved, entry.larger.solved if entry.larger is not None else None]
+                for entry in trainer.validations
+            ],
+            "date": time.strftime("%Y-%m-%d", time.gmtime()),
+            "saltus": version("saltus"),
+            "torch": str(torch.__version__),
+        }

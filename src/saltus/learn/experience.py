@@ -1,12 +1,12 @@
 """Stage `learn`: trajectories by exploration, and the transitions that are learned from.
 
-A transition stores states and goals, not trees: the kernel rebuilds a tree faster than a cache would serve it.
+A transition stores states and goals; trees are made again when a run is resumed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -39,6 +39,8 @@ class Transition:
     final: Final
     bound: float
     """Discounted return of the trajectory from here on, if it reached the goal; else nan."""
+    trees: list[Any] = field(default_factory=list, repr=False)
+    """Small trees made for an earlier batch (`batch.py`); not part of what a transition is."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,12 @@ random draws, and with it the result, does not depend on timing. Everything that
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +35,9 @@ from saltus.task import Task
 
 STREAMS = ("problems", "exploration", "hindsight", "replay", "layers")
 """Independent random generators of a run."""
+
+SWITCH_INTERVAL = 2e-4
+"""Seconds; Python's own 5 ms are longer than a gradient step on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,17 @@ def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int
         torch.manual_seed(seed)
         arities = [relation.arity for relation in vocabulary]
         return RelationalNetwork(arities, configuration.encoding.kind, configuration.model)
+
+
+@contextmanager
+def quick_switches() -> Iterator[None]:
+    """Python's threads hand over to each other quickly: they do short pieces of work that wait for one another."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 class Trainer:
@@ -130,7 +146,7 @@ class Trainer:
 
     def train(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
         """Events until all episodes are done, or validation is solved and stable, or `stop` says so."""
-        with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts:
+        with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches():
             while self.episode < self.spec.episodes and not stop():
                 yield self._episode(graphs, layouts)
                 if self.episode % self.spec.validate_every == 0 or self.episode == self.spec.episodes:

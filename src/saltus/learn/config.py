@@ -277,7 +277,7 @@ def _parse_setting(text: str) -> tuple[str, str, Any]:
             raise ConfigurationError(f"--set {name}: unknown key {key!r}{suggestion(key, everything)}")
         section = owners[0]
     elif section not in SECTIONS:
-        raise ConfigurationError(f"--set {name}: unknown section {section!r}{suggestion(section, SECTIONS)}")
+        raise ConfigurationError(f"--set {name}: unknown section {section!r}; known are {', '.join(SECTIONS)}")
     try:
         value = tomllib.loads(f"value = {raw.strip()}")["value"]
     except tomllib.TOMLDecodeError:

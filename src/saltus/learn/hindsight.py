@@ -98,7 +98,7 @@ def groundings(task: Task, subgoal: SubGoal, state: State, rng: np.random.Genera
     for binding in subgoal.conjunction.find(state, limit=BINDINGS, seed=seed, max_steps=MAX_STEPS).tolist():
         fitting = zip(binding, subgoal.types, strict=True)
         if all(task.is_a[task.object_type[number], wanted] for number, wanted in fitting):
-            yield task.make_goal(
+            yield Goal(
                 task.encode(literal.predicate, (binding[term] if term >= 0 else ~term for term in literal.terms))
                 for literal in subgoal.literals
             )

@@ -1,0 +1,82 @@
+"""Targets and losses against answers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from saltus.learn.experience import Final, return_to_go
+from saltus.learn.losses import bounds_loss, huber, maximum, mellowmax, rank_loss, td_target
+
+NAN = float("nan")
+
+
+def test_mellowmax() -> None:
+    q = torch.tensor([[-1.0, -2.0, 9.0], [-3.0, 9.0, 9.0], [5.0, 5.0, 5.0]])
+    mask = torch.tensor([[True, True, False], [True, False, False], [False, False, False]])
+    # log((e^-10 + e^-20) / 2) / 10 = (-10 + log1p(e^-10) - log 2) / 10
+    first = (-10 + math.log1p(math.exp(-10)) - math.log(2)) / 10
+    assert mellowmax(q, mask, 10.0).tolist() == pytest.approx([first, -3.0, 0.0])
+    # one value, however often it stands there, is its own mellowmax
+    assert mellowmax(torch.full((1, 7), -4.0), torch.ones(1, 7, dtype=torch.bool), 10.0).item() == pytest.approx(-4.0)
+
+
+def test_mellowmax_of_large_values_does_not_overflow() -> None:
+    q = torch.tensor([[-1000.0, -1000.5]])
+    assert math.isfinite(mellowmax(q, torch.ones(1, 2, dtype=torch.bool), 10.0).item())
+
+
+def test_maximum() -> None:
+    q = torch.tensor([[-1.0, -2.0, 9.0], [5.0, 5.0, 5.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    assert maximum(q, mask).tolist() == [-1.0, 0.0]
+
+
+def test_targets() -> None:
+    final = torch.tensor([int(Final.NO), int(Final.GOAL), int(Final.DEAD_END)])
+    value = torch.tensor([-4.0, -7.0, -7.0])
+    assert td_target(value, final, 0.9, -50.0).tolist() == pytest.approx([-4.6, -1.0, -50.0])
+
+
+def test_huber() -> None:
+    assert huber(torch.tensor([0.0, 0.5, -0.5, 3.0, -3.0])).tolist() == pytest.approx([0.0, 0.125, 0.125, 2.5, 2.5])
+
+
+def test_bounds() -> None:
+    q = torch.tensor([-2.0, -6.0, -0.5, -6.0, 4.0])
+    bound = torch.tensor([-3.0, -3.0, -3.0, NAN, NAN])
+    # inside; three below: 3 - 1/2; half above -1: 1/8; unknown bounds count nothing
+    assert bounds_loss(q, bound).tolist() == pytest.approx([0.0, 2.5, 0.125, 0.0, 0.0])
+
+
+def test_bounds_have_gradients_only_outside_and_none_are_nan() -> None:
+    q = torch.tensor([-2.0, -6.0, -0.5, -6.0], requires_grad=True)
+    bounds_loss(q, torch.tensor([-3.0, -3.0, -3.0, NAN])).sum().backward()
+    assert q.grad is not None
+    assert q.grad.tolist() == pytest.approx([0.0, -1.0, 0.5, 0.0])
+
+
+def test_return_to_go() -> None:
+    assert return_to_go(0, 0.9) == 0
+    assert return_to_go(3, 0.9) == pytest.approx(-(1 + 0.9 + 0.81))
+
+
+def test_rank_loss_of_three_depths() -> None:
+    z = torch.tensor([[0.0, 1.0, 3.0, 99.0]])
+    mask = torch.tensor([[True, True, True, False]])
+
+    def part(difference: float) -> float:
+        return math.log1p(math.exp(difference))
+
+    wanted = (part(0 - 1) + part(1 - 3) + 0.5 * part(0 - 3)) / 2.5
+    assert rank_loss(z, mask).item() == pytest.approx(wanted)
+
+
+def test_rank_loss_is_small_in_order_large_out_of_order_and_0_without_pairs() -> None:
+    mask = torch.ones(1, 4, dtype=torch.bool)
+    rising, falling = torch.tensor([[0.0, 9.0, 18.0, 27.0]]), torch.tensor([[27.0, 18.0, 9.0, 0.0]])
+    assert rank_loss(rising, mask).item() < 1e-3
+    assert rank_loss(falling, mask).item() > 9
+    assert rank_loss(torch.tensor([[5.0, 7.0]]), torch.tensor([[True, False]])).item() == 0.0

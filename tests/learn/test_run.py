@@ -1,0 +1,298 @@
+"""Runs on disk: folders, logs, checkpoints, signals, kill -9, and everything that can be wrong at the start."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from saltus.cli.main import run as command
+from saltus.domains.suite import write_suite
+from saltus.learn.fleet import PROGRAM
+from saltus.learn.run import RunFolder
+from saltus.model.policy_file import load_policy_file
+
+FAST = ["steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "larger_problems=0", "validation_jumps=4"]
+
+
+def options(*extra: str, episodes: int = 6) -> list[str]:
+    """Options of a short run."""
+    settings = [*FAST, f"episodes={episodes}", "validate_every=3", "checkpoint_every=2", *extra]
+    return ["--config", "tiny", "--device", "cpu", "--threads", "1", *(p for text in settings for p in ("--set", text))]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a few small problems."""
+    folder = tmp_path_factory.mktemp("blocks")
+    write_suite(folder, "blocksworld", "training", 40)
+    for path in sorted((folder / "training").glob("*.pddl"))[6:]:
+        path.unlink()
+    write_suite(folder, "blocksworld", "validation", 1)
+    return folder
+
+
+def log_of(folder: Path) -> list[dict[str, object]]:
+    """Entries of a run's log, without times."""
+    entries = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [
+        {key: value for key, value in entry.items() if key not in ("elapsed", "seconds", "steps_per_second")}
+        for entry in entries
+    ]
+
+
+def same_weights(one: Path, two: Path) -> bool:
+    """Whether two policy files have the same weights, bit for bit."""
+    left, right = load_file(one), load_file(two)
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def test_a_run_leaves_all_that_it_should(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert command(["train", str(suite), "--out", str(out), "--seed", "4", *options()]) == 0
+    shown = capsys.readouterr()
+    assert "policy:" in shown.out
+    assert "validation" in shown.err
+    config = json.loads((out / "config.json").read_text())
+    assert (config["seed"], config["training"]["episodes"], config["model"]["layers"]) == (4, 6, 2)
+    kinds = [entry["kind"] for entry in log_of(out)]
+    assert kinds == ["episode", "episode", "episode", "validation"] * 2
+    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["0003.safetensors", "0006.safetensors"]
+    policy = load_policy_file(out / "policy.safetensors")
+    assert policy.record["episode"] in (3, 6)
+    assert policy.record["training_problems"] == 6
+    assert policy.record["configuration"]["training"]["batch"] == 4
+    assert list(out.glob("events.out.tfevents.*"))
+    assert not list(out.rglob("*.tmp"))
+
+
+def test_a_folder_with_a_run_is_not_overwritten(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert command(["train", str(suite), "--out", str(out), *options(episodes=1)]) == 0
+    before = (out / "log.jsonl").read_text()
+    assert command(["train", str(suite), "--out", str(out), *options(episodes=1)]) == 33
+    assert (out / "log.jsonl").read_text() == before
+
+
+def test_killed_and_resumed_equals_uninterrupted(suite: Path, tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert command(["train", str(suite), "--out", str(whole), *options(episodes=40)]) == 0
+    process = subprocess.Popen(
+        [*PROGRAM, "train", str(suite), "--out", str(broken), *options(episodes=40)],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    log = broken / "log.jsonl"
+    wait_until(lambda: log.exists() and log.read_text().count("\n") >= 9)
+    process.kill()
+    process.wait()
+    assert 9 <= len(log.read_text().splitlines()) < len(log_of(whole))
+    with log.open("a") as file:
+        file.write('{"kind": "epis')  # as if killed in the middle of a line
+    assert command(["train", str(suite), "--out", str(broken), "--resume", "--device", "cpu", "--threads", "1"]) == 0
+    assert log_of(broken) == log_of(whole)
+    assert same_weights(broken / "checkpoints/0039.safetensors", whole / "checkpoints/0039.safetensors")
+    assert same_weights(broken / "policy.safetensors", whole / "policy.safetensors")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_save_and_end_the_run(suite: Path, tmp_path: Path, number: int) -> None:
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        [*PROGRAM, "train", str(suite), "--out", str(out), *options("checkpoint_every=1000", episodes=100_000)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    log = out / "log.jsonl"
+    wait_until(lambda: log.exists() and log.read_text().count("\n") >= 2)
+    process.send_signal(number)
+    shown, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "stopped by" in shown
+    assert "Traceback" not in errors
+    done = int(shown.split("after ")[1].split()[0])
+    assert len([entry for entry in log_of(out) if entry["kind"] == "episode"]) == done
+    assert load_policy_file(out / "policy.safetensors").record["episode"] <= done
+    resume = ["train", str(suite), "--out", str(out), "--resume", "--threads", "1", "--set", f"episodes={done + 2}"]
+    assert command(resume) == 0
+    assert [entry["episode"] for entry in log_of(out) if entry["kind"] == "episode"] == list(range(1, done + 3))
+
+
+def test_the_time_limit_ends_the_run(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    started = time.monotonic()
+    assert command(["train", str(suite), "--out", str(out), "--time-limit", "1s", *options(episodes=100_000)]) == 0
+    assert time.monotonic() - started < 30
+    assert (out / "policy.safetensors").exists()
+
+
+def test_a_full_disk_is_told_and_the_run_goes_on(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    real, calls = os.fsync, [0]
+
+    def full(handle: int) -> None:
+        calls[0] += 1
+        if 3 <= calls[0] <= 5:
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr("saltus.files.os.fsync", full)
+    assert command(["train", str(suite), "--out", str(out), *options()]) == 0
+    assert "No space left on device" in capsys.readouterr().err
+    assert (out / "policy.safetensors").exists()
+    assert not list(out.rglob("*.tmp"))
+
+
+def test_a_disk_that_stays_full_is_an_error_at_the_end(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real, calls = os.fsync, [0]
+
+    def full(handle: int) -> None:
+        calls[0] += 1
+        if calls[0] >= 3:
+            raise OSError(28, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr("saltus.files.os.fsync", full)
+    assert command(["train", str(suite), "--out", str(tmp_path / "run"), *options()]) == 31
+    assert "Traceback" not in capsys.readouterr().err
+
+
+class TestWrongInput:
+    """Each is told at the start, with its name, and nothing is left behind."""
+
+    def refused(self, folder: Path, code: int, *words: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """The command ends with a code and says these words."""
+        out = folder.parent / "out"
+        assert command(["train", str(folder), "--out", str(out), *options(episodes=1)]) == code
+        text = capsys.readouterr().err
+        assert all(word in text for word in words), text
+        assert not out.exists()
+
+    @pytest.fixture
+    def copy(self, suite: Path, tmp_path: Path) -> Path:
+        """A copy of the suite."""
+        folder = tmp_path / "copy"
+        (folder / "training").mkdir(parents=True)
+        (folder / "domain.pddl").write_bytes((suite / "domain.pddl").read_bytes())
+        for path in (suite / "training").iterdir():
+            (folder / "training" / path.name).write_bytes(path.read_bytes())
+        return folder
+
+    def test_empty_folder(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        folder = tmp_path / "empty"
+        folder.mkdir()
+        self.refused(folder, 31, "domain.pddl", capsys=capsys)
+
+    def test_no_problems(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for path in (copy / "training").iterdir():
+            path.unlink()
+        self.refused(copy, 31, "no problems", capsys=capsys)
+
+    def test_unreadable_problem(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (copy / "training" / "p002.pddl").write_text("(define (problem x) (:domain blocksworld) (:objects a b")
+        self.refused(copy, 31, "p002.pddl:1", capsys=capsys)
+
+    def test_problem_of_another_domain(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        text = (copy / "training" / "p002.pddl").read_text()
+        (copy / "training" / "p002.pddl").write_text(text.replace("(:domain blocksworld)", "(:domain ferry)"))
+        self.refused(copy, 31, "p002.pddl", "ferry", capsys=capsys)
+
+    def test_wrong_key(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = tmp_path / "out"
+        assert command(["train", str(suite), "--out", str(out), "--set", "epsiodes=3"]) == 33
+        assert "episodes" in capsys.readouterr().err
+        assert not out.exists()
+
+    @pytest.mark.parametrize("text", ["soon", "", "-5", "0", "5x"])
+    def test_wrong_time(self, suite: Path, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command(["train", str(suite), "--out", str(tmp_path / "out"), f"--time-limit={text}"]) == 33
+        assert "--time-limit" in capsys.readouterr().err
+
+    def test_wrong_device(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command(["train", str(suite), "--out", str(tmp_path / "out"), "--device", "tpu"]) == 33
+        assert "--device" in capsys.readouterr().err
+
+    def test_nothing_to_resume(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command(["train", str(suite), "--out", str(tmp_path / "none"), "--resume"]) == 31
+        assert "no run to resume" in capsys.readouterr().err
+
+    def test_damaged_state(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = tmp_path / "out"
+        assert command(["train", str(suite), "--out", str(out), *options(episodes=2)]) == 0
+        (out / "state.safetensors").write_bytes(b"nonsense")
+        assert command(["train", str(suite), "--out", str(out), "--resume"]) == 31
+        assert "damaged" in capsys.readouterr().err
+
+    def test_goals_that_teach_nothing_are_left_out(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        text = (copy / "training" / "p003.pddl").read_text()
+        start = text.index("(:goal")
+        (copy / "training" / "p003.pddl").write_text(text[:start] + "(:goal (and (arm-empty))))")
+        out = copy.parent / "out"
+        assert command(["train", str(copy), "--out", str(out), *options(episodes=1)]) == 0
+        errors = capsys.readouterr().err
+        assert "p003.pddl is left out: its goal is true at the start" in errors
+        assert "no validation problems" in errors
+        assert load_policy_file(out / "policy.safetensors").record["training_problems"] == 5
+
+    def test_an_unsolvable_problem_is_no_obstacle(self, copy: Path) -> None:
+        text = (copy / "training" / "p003.pddl").read_text()
+        start = text.index("(:goal")
+        (copy / "training" / "p003.pddl").write_text(text[:start] + "(:goal (and (on b1 b2) (on b2 b1))))")
+        assert command(["train", str(copy), "--out", str(copy.parent / "out"), *options(episodes=3)]) == 0
+
+
+def test_train_all_trains_every_domain_and_seed_and_goes_on(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "suites"
+    folder.mkdir()
+    shutil.copytree(suite, folder / "one")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "domain.pddl").write_text("(define (domain x))")
+    (folder / "broken" / "p1.pddl").write_text("(define")
+    arguments = ["train-all", str(folder), "--out", str(tmp_path / "runs"), "--seeds", "2", "--jobs", "2"]
+    short = options(episodes=2)[:-2]
+    short = [part for i, part in enumerate(short) if part != "--threads" and (i == 0 or short[i - 1] != "--threads")]
+    assert command([*arguments, *short]) == 31
+    shown = capsys.readouterr().out
+    assert shown.count("done after 2 episodes") == 2
+    assert shown.count("broken seed") == 2
+    assert "exit code 31" in shown
+    assert {path.parent.name for path in (tmp_path / "runs" / "one").glob("*/policy.safetensors")} == {
+        "seed-0",
+        "seed-1",
+    }
+    assert command([*arguments, "--domain", "one", *short]) == 0  # nothing left to do
+    assert capsys.readouterr().out.count("done after 2 episodes") == 2
+    assert command([*arguments, "--domain", "two", *short]) == 33
+
+
+def test_log_of_a_run_that_cannot_be_written_is_told(suite: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    folder = RunFolder(tmp_path / "missing", told.append)
+    from saltus.learn.validation import Coverage, Validation
+
+    folder.append(Validation(1, Coverage(1, 1, 1, 1), None, 0.0), 1.0)
+    assert len(told) == 1
+    assert "lost" in told[0]
+
+
+def wait_until(done, seconds: float = 60.0) -> None:  # type: ignore[no-untyped-def]
+    """Waits for a condition; a test that waits longer fails."""
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)

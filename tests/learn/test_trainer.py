@@ -1,0 +1,207 @@
+"""The loop: known answers, sameness for a seed, resuming, every named configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from tests.learn.small import small_tasks
+from tests.policy.test_rollout import chain
+
+from saltus.errors import ConfigurationError
+from saltus.learn.config import load_configuration, named_configurations
+from saltus.learn.trainer import EpisodeReport, Trainer, linear
+from saltus.learn.validation import Coverage, Validation, measure
+from saltus.lookahead import lookahead
+from saltus.policy import Decision
+
+SHORT = ["episodes=4", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon=6", "validate_every=2"]
+
+
+def weights_hash(trainer: Trainer) -> str:
+    """Hash of all weights, bit for bit."""
+    digest = hashlib.sha256()
+    for name, value in sorted(trainer.learner.network.state_dict().items()):
+        digest.update(name.encode() + value.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def test_q_values_of_a_chain_reach_the_true_distances() -> None:
+    """A flat walk along a chain: Q of every step towards the goal is minus the discounted distance."""
+    settings = ["lookahead.kind=flat", "episodes=100", "steps=8", "batch=16", "embedding=16", "layers=5"]
+    settings += ["learning_rate=0.005", "learning_rate_episodes=100", "learning_rate_end=0.0001", "rank_weight=0.0"]
+    settings += ["bootstrap=max", "horizon=12", "hindsight=off", "replay=200", "validate_every=1000"]
+    task = chain(6, goal=4)
+    trainer = Trainer(load_configuration(None, settings), [task], seed=1)
+    for _ in trainer.train():
+        pass
+    policy = trainer.policy()
+    state = task.initial_state
+    for distance in range(4, 0, -1):
+        (decision,) = policy.decide([(task, state, task.goal)])
+        wanted = -sum(0.999**i for i in range(distance))
+        node = next(n for n in range(1, len(decision.tree)) if ahead(decision, n) == 5 - distance)
+        assert decision.q[node - 1] == pytest.approx(wanted, abs=0.1)
+        state = decision.tree.state_of(node)
+
+
+def ahead(decision: Decision, node: int) -> int:
+    """Number of the place that a state of the chain is at."""
+    tree = decision.tree
+    (code,) = tree.state_of(node)
+    return int(tree.task.atom_name(code).strip("()").split()[1][1:])
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_one_others() -> None:
+    def learn(seed: int) -> str:
+        trainer = Trainer(load_configuration("tiny", SHORT), small_tasks("blocksworld", 5), seed=seed)
+        list(trainer.train())
+        return weights_hash(trainer)
+
+    assert learn(1) == learn(1)
+    assert learn(1) != learn(2)
+
+
+def test_nobody_elses_random_numbers_change() -> None:
+    torch.manual_seed(5)
+    np.random.seed(5)
+    wanted = torch.rand(3), np.random.rand(3)
+    torch.manual_seed(5)
+    np.random.seed(5)
+    list(Trainer(load_configuration("tiny", SHORT), small_tasks("blocksworld", 3), seed=0).train())
+    assert torch.equal(torch.rand(3), wanted[0])
+    assert np.array_equal(np.random.rand(3), wanted[1])
+
+
+@pytest.mark.parametrize(
+    "extra", [[], ["average=0.9", "target_every=2", "clip=0.5", "layers_least=1", "keep_failed=true"]]
+)
+def test_a_restored_run_goes_on_as_if_nothing_had_happened(extra: list[str]) -> None:
+    tasks = small_tasks("blocksworld", 6)
+    configuration = load_configuration("tiny", [*SHORT, *extra])
+
+    def fresh() -> Trainer:
+        return Trainer(configuration, tasks[:4], tasks[4:], seed=7)
+
+    whole = fresh()
+    reports = [event for event in whole.train() if isinstance(event, EpisodeReport)]
+    half = fresh()
+    for event in half.train():
+        if event.episode == 2 and isinstance(event, Validation):
+            break
+    tensors, values = half.get_state()
+    restored = fresh()
+    restored.set_state(tensors, values)
+    rest = [event for event in restored.train() if isinstance(event, EpisodeReport)]
+    assert [event.loss for event in rest] == [event.loss for event in reports[2:]]
+    assert weights_hash(restored) == weights_hash(whole)
+    assert restored.validations == whole.validations
+    assert restored.best == whole.best
+
+
+@pytest.mark.parametrize("name", sorted(named_configurations()))
+@pytest.mark.parametrize("domain", ["blocksworld", "spanner"])
+def test_every_configuration_trains(name: str, domain: str) -> None:
+    settings = ["episodes=2", "steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "rollouts=2"]
+    settings += ["validate_every=2", "validation_jumps=3"]
+    tasks = small_tasks(domain, 4)
+    trainer = Trainer(load_configuration(name, settings), tasks[:3], tasks[3:], seed=0)
+    events = list(trainer.train())
+    assert [event.episode for event in events] == [1, 2, 2]
+    assert isinstance(events[2], Validation)
+    assert all(np.isfinite(event.loss) for event in events if isinstance(event, EpisodeReport))
+    assert len(trainer.hindsight) or len(trainer.original) or domain == "spanner"
+
+
+@pytest.mark.parametrize("kind", ["lifted", "propositional", "state", "off"])
+@pytest.mark.parametrize("bootstrap", ["mellowmax", "max"])
+def test_every_kind_of_hindsight_and_bootstrap_trains(kind: str, bootstrap: str) -> None:
+    settings = [*SHORT, f"hindsight={kind}", f"bootstrap={bootstrap}", "keep_failed=true"]
+    trainer = Trainer(load_configuration("tiny", settings), small_tasks("ferry", 4), seed=0)
+    losses = [event.loss for event in trainer.train() if isinstance(event, EpisodeReport)]
+    assert len(losses) == 4
+    assert all(np.isfinite(losses))
+    assert bool(len(trainer.hindsight)) == (kind != "off")
+
+
+def test_failed_trajectories_are_kept_only_if_asked_for() -> None:
+    def original(setting: str) -> int:
+        settings = [*SHORT, "horizon=1", "episodes=2", setting]
+        trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3, "validation"), seed=0)
+        list(trainer.train())
+        return len(trainer.original)
+
+    assert original("keep_failed=false") == 0
+    assert original("keep_failed=true") == 8
+
+
+def test_schedules() -> None:
+    assert [linear(1.0, 0.0, i, 4) for i in range(6)] == [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+
+
+def test_learning_rate_and_temperature_follow_their_schedules() -> None:
+    settings = [*SHORT, "learning_rate=0.1", "learning_rate_end=0.05", "learning_rate_episodes=2"]
+    settings += ["temperature=1.0", "temperature_end=0.5", "temperature_episodes=4"]
+    trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3), seed=0)
+    reports = [event for event in trainer.train() if isinstance(event, EpisodeReport)]
+    assert [event.learning_rate for event in reports] == pytest.approx([0.1, 0.075, 0.05, 0.05])
+    assert [event.temperature for event in reports] == pytest.approx([1.0, 0.875, 0.75, 0.625])
+
+
+def test_stops_when_told_and_when_validation_is_stable() -> None:
+    tasks = small_tasks("blocksworld", 3)
+    trainer = Trainer(load_configuration("tiny", SHORT), tasks, seed=0)
+    counter = itertools.count()
+    assert len(list(trainer.train(lambda: next(counter) >= 1))) == 1
+    stable = Trainer(load_configuration("tiny", [*SHORT, "stop_after=1", "validation_jumps=500"]), tasks, seed=0)
+    stable.held_out = []  # nothing to solve is solved
+    list(stable.train())
+    assert stable.episode == 2
+    assert stable.is_stable
+
+
+def test_larger_problems_are_tried_only_by_policies_worth_it() -> None:
+    tasks = small_tasks("blocksworld", 4)
+    far = small_tasks("blocksworld", 1)
+    far[0].goal.impossible = True
+    trainer = Trainer(load_configuration("tiny", [*SHORT, "validation_jumps=0"]), tasks, far, tasks, seed=0)
+    assert trainer.validate().larger is None
+    trainer.held_out = []
+    found = trainer.validate().larger
+    assert found is not None
+    assert found.problems == 4
+
+
+def test_selection() -> None:
+    def entry(episode: int, solved: int, actions: int, larger: int | None, td_error: float = 1.0) -> Validation:
+        wide = Coverage(8, larger, larger, 10 * larger) if larger is not None else None
+        return Validation(episode, Coverage(30, solved, 5, actions), wide, td_error)
+
+    ours = [entry(1, 30, 100, 3), entry(2, 29, 100, 8), entry(3, 29, 90, 8), entry(4, 30, 50, None)]
+    assert max(ours, key=lambda value: value.key("larger")).episode == 3
+    paper = [entry(1, 29, 10, 8), entry(2, 30, 100, 0, 0.5), entry(3, 30, 100, 0, 0.4), entry(4, 30, 101, 8, 0.1)]
+    assert max(paper, key=lambda value: value.key("paper")).episode == 3
+    assert Validation.from_json(ours[0].to_json()) == ours[0]
+    assert Validation.from_json(ours[3].to_json()) == ours[3]
+
+
+def test_coverage_counts_jumps_and_actions_of_solved_problems() -> None:
+    class Nearest:
+        lookahead = load_configuration("tiny").lookahead
+
+        def decide(self, queries):  # type: ignore[no-untyped-def]
+            trees = [lookahead(task, state, self.lookahead, goal) for task, state, goal in queries]
+            return [Decision(tree, -tree.depth[1:].astype(np.float32)) for tree in trees]
+
+    solvable, hopeless = chain(6, goal=3), chain(3, goal=1)
+    hopeless.goal.impossible = True
+    found = measure(Nearest(), [solvable, hopeless], 5)
+    assert found == Coverage(problems=2, solved=1, jumps=1, actions=3)
+
+
+def test_nothing_to_learn_from_is_an_error() -> None:
+    with pytest.raises(ConfigurationError, match="no problem"):
+        Trainer(load_configuration("tiny"), [])

@@ -12,7 +12,7 @@ from typing import ParamSpec
 import typer
 
 import saltus
-from saltus.cli import explore, generate, graph, inspect, output, policies
+from saltus.cli import bench, explore, generate, graph, inspect, output, plan, policies
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -30,6 +30,9 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "domains": generate.domains,
     "generate": generate.generate,
     "policies": policies.policies,
+    "plan": plan.plan,
+    "ipc-plan": plan.ipc_plan,
+    "bench": bench.bench,
 }
 
 

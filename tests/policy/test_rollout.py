@@ -37,7 +37,7 @@ def chain(length: int, goal: int) -> Task:
     """A walk along n0, n1, ... in both directions, but not back from the last place."""
     names = [f"n{i}" for i in range(length)]
     links = [f"(next {a} {b})" for a, b in pairwise(names)]
-    links += [f"(next {b} {a})" for a, b in pairwise(names)]
+    links += [f"(next {b} {a})" for a, b in pairwise(names[:-1])]
     return task_of(
         domain_of(CHAIN),
         f"(define (problem c) (:domain chain) (:objects {' '.join(names)})"

@@ -30,13 +30,29 @@ Watch = Callable[[Message, Result], None]
 
 
 def run_job(
-    job: Job, watch: Watch | None = None, *, stop: Event | None = None, worker: Sequence[str] = WORKER
+    job: Job,
+    watch: Watch | None = None,
+    *,
+    stop: Event | None = None,
+    started: float | None = None,
+    worker: Sequence[str] = WORKER,
 ) -> Result:
-    """What came of a job; never an exception because of what the process does."""
+    """What came of a job; never an exception because of what the process does.
+
+    Time counts from `started`, a time of `time.monotonic`, or from now.
+    """
     story = _Story(watch)
     with tempfile.TemporaryDirectory(prefix="saltus-") as folder:
         told: dict[str, Any] = {**job.to_json(), "scratch": folder if job.planner == LAMA else None}
-        ended = supervise(worker, told, job.limits, story.receive, stop=stop, environment=_environment(job))
+        ended = supervise(
+            worker,
+            told,
+            job.limits,
+            story.receive,
+            stop=stop,
+            environment=_environment(job),
+            started=started,
+        )
     return story.result(ended)
 
 

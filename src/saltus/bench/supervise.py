@@ -32,7 +32,7 @@ from saltus.policy.attempt import Limits
 INTERVAL = 0.02
 """Seconds between two looks at a process: with memory filled at 4 GB/s, 80 MB."""
 
-GRACE = 0.5
+GRACE = 0.25
 """Seconds after the time limit in which a process may still say by itself that the time is up."""
 
 COMPLAINT = 4096
@@ -73,15 +73,16 @@ def supervise(
     *,
     stop: Event | None = None,
     environment: Mapping[str, str] | None = None,
+    started: float | None = None,
 ) -> Ended:
     """How the command ended under the limits.
 
     `receive` is called with every message; its answer is whether the job is done, after which the process is not
     waited for. The job is told with `started`, `parent` and `channel` added: a time of `time.monotonic` that limits
-    count from, the supervisor's process, and the descriptor to write messages to.
+    count from (now, unless given), the supervisor's process, and the descriptor to write messages to.
     """
     read_end, write_end = os.pipe()
-    started = time.monotonic()
+    started = time.monotonic() if started is None else started
     try:
         process = subprocess.Popen(
             list(command),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from contextlib import suppress
@@ -26,6 +27,9 @@ from saltus.task import write_plan
 
 ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVALID, Outcome.CRASH}
 """Outcomes whose detail is an error message."""
+
+MAX_START = 60.0
+"""Most seconds that a program may have taken to come here; one that is older was not started for this call."""
 
 FALLBACK = "goal-count"
 """What `ipc-plan` searches with where nothing was learned."""
@@ -188,9 +192,9 @@ class PlanWriter:
 def watched(job: Job, writer: PlanWriter) -> Result:
     """The result of a job whose plans are written as they come, with progress on standard error if a terminal."""
     terminal = output.error_console()
+    started = program_start()
     if not terminal.is_terminal:
-        return run_job(job, lambda message, result: _take(message, result, writer))
-    started = time.monotonic()
+        return run_job(job, lambda message, result: _take(message, result, writer), started=started)
     so_far: list[Result] = []
 
     def line() -> Text:
@@ -201,7 +205,17 @@ def watched(job: Job, writer: PlanWriter) -> Result:
         _take(message, result, writer)
 
     with Live(console=terminal, get_renderable=line, transient=True, refresh_per_second=5):
-        return run_job(job, watch)
+        return run_job(job, watch, started=started)
+
+
+def program_start() -> float:
+    """When this program was started, as a time of `time.monotonic`: its own start counts towards the time limit."""
+    now = time.monotonic()
+    with suppress(OSError, ValueError, IndexError, AttributeError):
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        return now - age if 0 < age < MAX_START else now
+    return now
 
 
 def _take(message: Message, result: Result, writer: PlanWriter) -> None:

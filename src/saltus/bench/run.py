@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -42,8 +43,9 @@ def run_job(
     Time counts from `started`, a time of `time.monotonic`, or from now.
     """
     story = _Story(watch)
-    with tempfile.TemporaryDirectory(prefix="saltus-") as folder:
-        told: dict[str, Any] = {**job.to_json(), "scratch": folder if job.planner == LAMA else None}
+    needs_folder = job.planner == LAMA
+    with tempfile.TemporaryDirectory(prefix="saltus-") if needs_folder else nullcontext() as folder:
+        told: dict[str, Any] = {**job.to_json(), "scratch": folder}
         ended = supervise(
             worker,
             told,

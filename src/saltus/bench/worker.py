@@ -19,6 +19,7 @@ import ctypes
 import json
 import os
 import resource
+import shutil
 import signal
 import sys
 import threading
@@ -67,7 +68,7 @@ def work(solve: Callable[[Job, Told, Send], tuple[Outcome, str]] | None = None) 
     """Does the job that standard input tells; `solve` stands in for the work itself in tests."""
     told = json.loads(_first_line(0))
     job = Job.from_json(told)
-    hold_on_to_parent(told["parent"], group=job.planner == LAMA)
+    hold_on_to_parent(told["parent"], group=job.planner == LAMA, scratch=told["scratch"])
     send = _sender(told["channel"])
     if solve is None:
         solve = solve_with_lama if job.planner == LAMA else solve_with_policy
@@ -199,19 +200,21 @@ def limit_memory(megabytes: float) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (most if hard < 0 else min(most, hard), hard))
 
 
-def hold_on_to_parent(parent: int, *, group: bool) -> None:
-    """Makes sure that this process ends with its parent; with `group`, its children too."""
+def hold_on_to_parent(parent: int, *, group: bool, scratch: str | None = None) -> None:
+    """Makes sure that this process ends with its parent; with `group`, its children and the scratch folder too."""
     if sys.platform == "linux" and not group:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before we asked
         os.killpg(0, signal.SIGKILL)
-    threading.Thread(target=_until_closed, args=(0,), daemon=True).start()
+    threading.Thread(target=_until_closed, args=(0, scratch), daemon=True).start()
 
 
-def _until_closed(descriptor: int) -> None:
-    """Kills this process group once nobody holds the other end any more."""
+def _until_closed(descriptor: int, scratch: str | None) -> None:
+    """Kills this process group, and removes its folder, once nobody holds the other end any more."""
     while os.read(descriptor, 4096):
         pass
+    if scratch is not None:
+        shutil.rmtree(scratch, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 

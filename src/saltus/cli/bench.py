@@ -137,6 +137,6 @@ def show_summary(runs: Sequence[Run], records: Sequence[Record], tally: Tally, o
         text = ", ".join(f"{outcomes[name]} {name}" for name in (*faults, *others))
         rows.append((domain, split, sum(outcomes.values()), outcomes[Outcome.FOUND], text))
     columns = ["domain", "split", "problems", "solved", "others"]
-    output.console().print(output.table(str(out), columns, rows, left=2, last_left=True))
+    output.console().print(output.table(out.name, columns, rows, left=2, last_left=True))
     new = sum(tally.outcomes.values())
     print(f"{new:,} of {tally.total:,} runs made now, {tally.recorded:,} recorded before")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -28,8 +29,7 @@ from saltus.task import write_plan
 ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVALID, Outcome.CRASH}
 """Outcomes whose detail is an error message."""
 
-MAX_START = 60.0
-"""Most seconds that a program may have taken to come here; one that is older was not started for this call."""
+PROGRAM = "saltus"
 
 FALLBACK = "goal-count"
 """What `ipc-plan` searches with where nothing was learned."""
@@ -209,12 +209,16 @@ def watched(job: Job, writer: PlanWriter) -> Result:
 
 
 def program_start() -> float:
-    """When this program was started, as a time of `time.monotonic`: its own start counts towards the time limit."""
+    """When this program was started, as a time of `time.monotonic`: its own start counts towards the time limit.
+
+    Now, where the process is another program that calls this one's functions, or the system does not say.
+    """
     now = time.monotonic()
+    if Path(sys.argv[0]).stem != PROGRAM:
+        return now
     with suppress(OSError, ValueError, IndexError, AttributeError):
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-        return now - age if 0 < age < MAX_START else now
+        return now - max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
     return now
 
 

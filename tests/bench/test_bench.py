@@ -282,7 +282,6 @@ def test_without_shipped_policies_the_error_names_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("saltus.policy.shipped.POLICIES", tmp_path)
-    monkeypatch.setattr("saltus.policy.shipped.find_policy.__defaults__", (tmp_path,))
     assert call(ROOT / "examples" / "blocksworld", "--out", tmp_path / "records.jsonl") == ExitCode.INPUT_ERROR
     assert "no policy that comes with Saltus fits the domain 'blocksworld'" in capsys.readouterr().err
 

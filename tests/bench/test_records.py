@@ -23,8 +23,20 @@ JOB = Job("domain.pddl", "p01.pddl", policy="goal-count", limits=Limits(10.0, 10
 def record_of(problem: str, outcome: Outcome = Outcome.FAILED) -> dict:
     """A record of a run that did not find a plan."""
     result = Result(outcome, detail="two\nlines")
-    names = ("ferry", "hard", problem)
-    return make_record(JOB, result, names=names, protocol="open", plan_file=None, started="2020-01-01T00:00:00Z")
+    return record_with(result, problem=problem)
+
+
+def record_with(result: Result, problem: str = "p01", plan_file: str | None = None) -> dict:
+    """The record of a result."""
+    return make_record(
+        JOB,
+        result,
+        names=("ferry", "hard", problem),
+        configuration=JOB.configuration(),
+        protocol="open",
+        plan_file=plan_file,
+        started="2020-01-01T00:00:00Z",
+    )
 
 
 def test_a_record_has_the_fields_that_were_agreed_on() -> None:
@@ -40,9 +52,7 @@ def test_a_record_has_the_fields_that_were_agreed_on() -> None:
         objects=5,
         figures={"choices": 2, "found_by": "greedy", "greedy_outcome": "plan found", "seconds_lookahead": 0.5},
     )
-    names = ("ferry", "hard", "p01")
-    record = make_record(JOB, result, names=names, protocol="open", plan_file="x.plan", started="2020-01-01T00:00:00Z")
-    record = json.loads(json.dumps(record))
+    record = json.loads(json.dumps(record_with(result, plan_file="x.plan")))
     agreed = """format version domain split problem objects policy method configuration protocol search improve outcome
         detail exit_code choices plan_length plan_cost found_by greedy_outcome tree_nodes largest_tree seconds
         seconds_read seconds_lookahead seconds_graph seconds_network peak_memory_mb limits device plan_file versions
@@ -73,6 +83,7 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
         base,
         replace(base, search=True),
         replace(base, improve=True),
+        replace(base, greedy_share=0.5),
         replace(base, device="cuda"),
         replace(base, limits=Limits(11.0, 100.0, 5)),
         replace(base, limits=Limits(10.0, 101.0, 5)),
@@ -168,9 +179,9 @@ def test_plans_lie_beside_the_records(tmp_path: Path) -> None:
     plan = Plan.of(["(sail a b)", "(board c b)"])
     names = ("ferry", "hard", "p01")
     with RecordFile(tmp_path / "records.jsonl") as file:
-        place = file.store_plan(JOB, Result(Outcome.FOUND, plan=plan, cost=2.0), names)
-        other = file.store_plan(replace(JOB, search=True), Result(Outcome.FOUND, plan=plan, cost=2.0), names)
-        assert file.store_plan(JOB, Result(Outcome.FAILED), names) is None
+        place = file.store_plan(Result(Outcome.FOUND, plan=plan, cost=2.0), ("0123456789ab", *names))
+        other = file.store_plan(Result(Outcome.FOUND, plan=plan, cost=2.0), ("ba9876543210", *names))
+        assert file.store_plan(Result(Outcome.FAILED), ("0123456789ab", *names)) is None
     assert place is not None
     assert place != other  # runs of other configurations have plans of their own
     assert place.startswith("records.plans/")

@@ -70,7 +70,7 @@ def test_plan_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = capsys.readouterr()
     assert output.err == ""
     assert output.out.startswith("plan found (greedy): 4 actions, cost 4 (unit cost)\n2 jumps, ")
-    assert output.out.endswith("s, written to sas_plan\n")
+    assert output.out.endswith("s, policy goal-count, written to sas_plan\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sas_plan", "sas_plan.txt"]
     assert run(["validate", *BLOCKS, "sas_plan"]) == ExitCode.SUCCESS
 

@@ -150,6 +150,15 @@ def test_the_search_goes_on_where_the_choice_limit_cut_the_rollout_off() -> None
     assert (end.choices, end.search_choices, end.cost) == (3, 2, 5.0)
 
 
+def test_a_rollout_that_wanders_leaves_time_for_the_search() -> None:
+    """It has used up its share before the first decision; the search starts there."""
+    end = list(attempts(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=True, greedy_share=1e-9))[-1]
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.TIME, "search")
+    assert (end.choices, end.search_choices) == (0, 3)
+    alone = list(attempts(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), greedy_share=1e-9))[-1]
+    assert alone.found_by == "greedy"  # without a search there is nobody to leave time for
+
+
 def test_the_search_may_decide_as_often_as_the_rollout() -> None:
     end = last(FarthestPolicy(), chain(9, goal=8), Limits(choices=2), search=True)
     assert (end.outcome, end.choices, end.search_choices) == (Outcome.CHOICES, 2, 2)

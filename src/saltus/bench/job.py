@@ -41,6 +41,8 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     search: bool = False
     improve: bool = False
+    greedy_share: float = 1.0
+    """Of the time limit, that the greedy rollout may take before the search has its turn."""
     device: str = "auto"
     seed: int = 0
     """Of the yardsticks."""
@@ -68,6 +70,7 @@ class Job:
             "limits": asdict(self.limits),
             "search": self.search,
             "improve": self.improve,
+            "greedy_share": self.greedy_share,
             "device": self.device,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

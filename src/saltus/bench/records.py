@@ -51,7 +51,14 @@ FIGURES = (
 
 
 def make_record(
-    job: Job, result: Result, *, names: tuple[str, str, str], protocol: str, plan_file: str | None, started: str
+    job: Job,
+    result: Result,
+    *,
+    names: tuple[str, str, str],
+    configuration: str,
+    protocol: str,
+    plan_file: str | None,
+    started: str,
 ) -> Record:
     """The record of a run; `names` are domain, split and problem."""
     domain, split, problem = names
@@ -66,7 +73,7 @@ def make_record(
         "objects": result.objects,
         "policy": LAMA_NAME if lama else policy_name(job.policy) if known else result.policy or job.policy,
         "method": result.method or (LAMA_NAME if lama else job.policy if job.policy in YARDSTICKS else None),
-        "configuration": job.configuration(),
+        "configuration": configuration,
         "protocol": protocol,
         "search": job.search,
         "improve": job.improve,
@@ -153,13 +160,12 @@ class RecordFile:
         self.done.add(key)
         self.records.append(record)
 
-    def store_plan(self, job: Job, result: Result, names: tuple[str, str, str]) -> str | None:
+    def store_plan(self, result: Result, key: Key) -> str | None:
         """Where the plan of a result was written, relative to the file of records; None if there is none."""
         if result.plan is None or result.cost is None:
             return None
-        domain, split, problem = names
-        folder = self.path.with_name(f"{self.path.stem}.plans")
-        place = folder / job.configuration() / domain / split / f"{problem}.plan"
+        *folders, problem = key
+        place = self.path.with_name(f"{self.path.stem}.plans").joinpath(*folders, f"{problem}.plan")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:

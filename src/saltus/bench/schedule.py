@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from saltus.bench.job import LAMA, Job, Result
-from saltus.bench.records import Record, RecordFile, make_record, timestamp
+from saltus.bench.records import Key, Record, RecordFile, make_record, timestamp
 from saltus.bench.run import run_job
 from saltus.errors import ConfigurationError, InputError, PolicyError, suggestion
 from saltus.pddl import Source, parse_domain
@@ -35,11 +35,18 @@ class Run:
     split: str
     problem: str
     job: Job = field(repr=False)
+    configuration: str
+    """Of the job, as the policy file was when the benchmark began."""
 
     @property
     def names(self) -> tuple[str, str, str]:
         """Domain, split and problem."""
         return self.domain, self.split, self.problem
+
+    @property
+    def key(self) -> Key:
+        """What makes it this run."""
+        return self.configuration, self.domain, self.split, self.problem
 
 
 def make_runs(suites: Sequence[Suite], job: Job, splits: Sequence[str] | None = None) -> list[Run]:
@@ -53,13 +60,14 @@ def make_runs(suites: Sequence[Suite], job: Job, splits: Sequence[str] | None = 
     runs: list[Run] = []
     for suite in suites:
         prepared = replace(job, domain=str(suite.domain), policy=policy_for(suite, job))
+        configuration = prepared.configuration()
         for split, paths in suite.splits.items():
             if splits and split not in splits:
                 continue
             stems = Counter(path.stem for path in paths)
             for path in paths:
                 name = path.stem if stems[path.stem] == 1 else f"{path.parent.name}-{path.stem}"
-                runs.append(Run(suite.name, split, name, replace(prepared, problem=str(path))))
+                runs.append(Run(suite.name, split, name, replace(prepared, problem=str(path)), configuration))
     return runs
 
 
@@ -125,7 +133,7 @@ def bench(
     watch: Callable[[Tally, Record | None], None] | None = None,
 ) -> Tally:
     """The tally once every run has a record; `watch` is called at every start, and with the record at every end."""
-    keys = {(run.job.configuration(), *run.names): run for run in runs}
+    keys = {run.key: run for run in runs}
     if len(keys) != len(runs):
         raise InputError("two problems of the suites have the same domain, split and name")
     missing = [run for key, run in keys.items() if key not in file.done]
@@ -142,9 +150,14 @@ def bench(
         for run, started, result in ended:
             record: Record | None = None
             if result.outcome is not Outcome.INTERRUPTED:
-                plan_file = file.store_plan(run.job, result, run.names)
                 record = make_record(
-                    run.job, result, names=run.names, protocol=protocol, plan_file=plan_file, started=started
+                    run.job,
+                    result,
+                    names=run.names,
+                    configuration=run.configuration,
+                    protocol=protocol,
+                    plan_file=file.store_plan(result, run.key),
+                    started=started,
                 )
                 file.append(record)
             with lock:

@@ -99,6 +99,7 @@ def solve_with_policy(job: Job, told: Told, send: Send) -> tuple[Outcome, str]:
         job.limits,
         search=job.search,
         improve=job.improve,
+        greedy_share=job.greedy_share,
         started=told["started"],
         threads=job.threads,
     ):

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from saltus.bench.cluster import RayRunner
 from saltus.bench.job import LAMA, LAMA_NAME, PLANNERS, POLICY, Job
 from saltus.bench.lama import find_driver
-from saltus.bench.records import Record, RecordFile
+from saltus.bench.records import Record, RecordFile, key_of
 from saltus.bench.schedule import LocalRunner, Run, Runner, Tally, make_runs
 from saltus.bench.schedule import bench as run_bench
 from saltus.cli import output
@@ -124,11 +124,10 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
 
 def show_summary(runs: Sequence[Run], records: Sequence[Record], tally: Tally, out: Path) -> None:
     """A line for every domain and split: problems, solved, and what became of the others; faults first."""
-    wanted = {(run.job.configuration(), *run.names) for run in runs}
+    wanted = {run.key for run in runs}
     groups: dict[tuple[str, str], Counter[str]] = {}
     for record in records:
-        key = (record["configuration"], record["domain"], record["split"], record["problem"])
-        if key in wanted:
+        if key_of(record) in wanted:
             groups.setdefault((record["domain"], record["split"]), Counter())[record["outcome"]] += 1
     rows: list[tuple[object, ...]] = []
     for (domain, split), outcomes in groups.items():

@@ -31,6 +31,9 @@ ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVA
 
 PROGRAM = "saltus"
 
+GREEDY_SHARE = 0.5
+"""Of the time that `ipc-plan` gives to the greedy rollout: one that only wanders must not use up all of it."""
+
 FALLBACK = "goal-count"
 """What `ipc-plan` searches with where nothing was learned."""
 
@@ -90,7 +93,15 @@ def plan(
     if json:
         names = (str(domain), "", str(problem))
         output.print_json(
-            make_record(job, result, names=names, protocol=protocol, plan_file=writer.last_name(), started=started)
+            make_record(
+                job,
+                result,
+                names=names,
+                configuration=job.configuration(),
+                protocol=protocol,
+                plan_file=writer.last_name(),
+                started=started,
+            )
         )
     else:
         show_result(result, writer)
@@ -126,6 +137,7 @@ def ipc_plan(
         prefix=str(knowledge),
         limits=limits_of("open", time_limit, memory_limit, None),
         search=True,
+        greedy_share=GREEDY_SHARE,
         improve=improve,
         device=device,
         seed=seed,
@@ -264,7 +276,7 @@ def show_result(result: Result, writer: PlanWriter) -> None:
     if result.outcome is Outcome.FOUND and result.plan is not None:
         kind = "unit cost" if result.unit_cost else "general cost"
         print(f"plan found ({figures['found_by']}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")
-        print(f"{jumps}, {result.seconds:.2f} s, written to {writer.last_name()}")
+        print(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""
         print(f"no plan: {result.outcome}{reason}; {jumps}, {result.seconds:.2f} s")

@@ -52,8 +52,8 @@ EXIT_CODES = {
 }
 """What a process that ends so returns."""
 
-OPEN_TO_SEARCH = frozenset({Outcome.FAILED, Outcome.CHOICES})
-"""Endings of the greedy rollout after which a search may still find a plan."""
+OPEN_TO_SEARCH = frozenset({Outcome.FAILED, Outcome.CHOICES, Outcome.TIME})
+"""Endings of the greedy rollout after which a search may still find a plan, if there is time left."""
 
 
 @dataclass(frozen=True)

@@ -72,14 +72,18 @@ def attempts(
     *,
     search: bool = False,
     improve: bool = False,
+    greedy_share: float = 1.0,
     started: float | None = None,
     threads: int | None = None,
 ) -> Iterator[Attempt]:
-    """Moments of an attempt; the last one has an outcome. `started` is a time of `time.monotonic`, now without."""
+    """Moments of an attempt; the last one has an outcome. `started` is a time of `time.monotonic`, now without.
+
+    With `search` the rollout is cut off after `greedy_share` of the time, for which it then counts as out of time.
+    """
     run = _Run(policy, task, limits, time.monotonic() if started is None else started)
     yield run.now
-    yield from run.greedy(keep=search)
-    if search and run.now.greedy_outcome in OPEN_TO_SEARCH and run.now.outcome is not Outcome.TIME:
+    yield from run.greedy(keep=search, share=greedy_share if search else 1.0)
+    if search and run.now.greedy_outcome in OPEN_TO_SEARCH and not run.expired():
         yield from run.around()
     if improve and run.now.solved:
         yield from run.improve(threads)
@@ -106,24 +110,21 @@ class _Run:
     def seconds(self) -> float:
         return time.monotonic() - self.started
 
-    def expired(self) -> bool:
-        return self.limits.seconds is not None and self.seconds() >= self.limits.seconds
+    def expired(self, share: float = 1.0) -> bool:
+        return self.limits.seconds is not None and self.seconds() >= share * self.limits.seconds
 
     def full(self, choices: int) -> bool:
         return self.limits.choices is not None and choices >= self.limits.choices
 
-    def greedy(self, *, keep: bool) -> Iterator[Attempt]:
-        """The rollout; with `keep` its decisions become the first nodes of a search."""
+    def greedy(self, *, keep: bool, share: float) -> Iterator[Attempt]:
+        """The rollout, for a share of the time; with `keep` its decisions become the first nodes of a search."""
         episode = Episode(self.task)
         node: SearchNode | None = None
         jump: list[Action] = []
         while episode.ending is None:
-            if self.expired():
-                yield self.end(Outcome.TIME, greedy=True)
-                return
-            if self.full(episode.jumps):
+            if self.expired(share) or self.full(episode.jumps):
                 self.last = (node, episode.state, jump)
-                yield self.end(Outcome.CHOICES, greedy=True)
+                yield self.end(Outcome.TIME if self.expired(share) else Outcome.CHOICES, greedy=True)
                 return
             decision = self.policy.decide([episode.query])[0]
             if keep:

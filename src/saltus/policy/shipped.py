@@ -86,7 +86,7 @@ def policy_name(path: str | os.PathLike[str]) -> str:
     return place.stem if place.parent == POLICIES else os.fspath(path)
 
 
-def policy_path(name: str | os.PathLike[str], folder: Path = POLICIES) -> Path:
+def policy_path(name: str | os.PathLike[str], folder: Path | None = None) -> Path:
     """File of a policy that comes with Saltus, or the file itself; an unknown name is a `PolicyError`."""
     text = os.fspath(name)
     known = shipped_policies(folder)
@@ -100,12 +100,12 @@ def policy_path(name: str | os.PathLike[str], folder: Path = POLICIES) -> Path:
     raise PolicyError(f"there is no policy {text!r}, neither a file nor a name{known_names}")
 
 
-def shipped_policies(folder: Path = POLICIES) -> dict[str, Path]:
-    """Policy files of a folder by name."""
-    return {path.stem: path for path in sorted(folder.glob(f"*{SUFFIX}"))}
+def shipped_policies(folder: Path | None = None) -> dict[str, Path]:
+    """Policy files of a folder, by default those that come with Saltus, by name."""
+    return {path.stem: path for path in sorted((folder or POLICIES).glob(f"*{SUFFIX}"))}
 
 
-def find_policy(domain: Domain, folder: Path = POLICIES) -> Path:
+def find_policy(domain: Domain, folder: Path | None = None) -> Path:
     """The first file of a folder, by name, whose policy fits the domain; a `PolicyError` names what is missing."""
     from saltus.model.policy_file import domain_signature, signature_difference
 
@@ -114,7 +114,7 @@ def find_policy(domain: Domain, folder: Path = POLICIES) -> Path:
     for path in known.values():
         if not signature_difference(read_description(path).get("domain", {}), signature):
             return path
-    where = "that comes with Saltus" if folder == POLICIES else f"in {folder}"
+    where = "that comes with Saltus" if folder is None else f"in {folder}"
     there = f"there are {_listed(list(known))}" if known else "there is none at all"
     raise PolicyError(f"no policy {where} fits the domain {domain.name!r} ({domain.file}); {there}")
 

@@ -22,7 +22,7 @@ def test_no_figure_was_left_out() -> None:
 
 
 def test_every_command_is_listed() -> None:
-    listed = set(re.findall(r"^    saltus (\w+)", README, re.MULTILINE))
+    listed = set(re.findall(r"^    saltus ([\w-]+)", README, re.MULTILINE))
     assert listed == set(COMMANDS)
 
 

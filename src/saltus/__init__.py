@@ -2,10 +2,12 @@
 
 import saltus
 task = saltus.load("domain.pddl", "p01.pddl")
-print(saltus.validate(task, saltus.read_plan("sas_plan")))
+plan = saltus.load_policy("blocksworld").plan(task)
+print(saltus.validate(task, plan))
 """
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from saltus.errors import ConfigurationError, InputError, PddlError, PlanError, Position, SaltusError, UnsupportedError
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
@@ -21,6 +23,9 @@ from saltus.task import (
     validate,
     write_plan,
 )
+
+if TYPE_CHECKING:
+    from saltus.policy.shipped import load_policy
 
 __version__ = version("saltus")
 
@@ -42,8 +47,18 @@ __all__ = [
     "Validation",
     "__version__",
     "load",
+    "load_policy",
     "lookahead",
     "read_plan",
     "validate",
     "write_plan",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Names whose stages are imported only when they are asked for."""
+    if name == "load_policy":
+        from saltus.policy.shipped import load_policy
+
+        return load_policy
+    raise AttributeError(f"module 'saltus' has no attribute {name!r}")

@@ -72,6 +72,14 @@ class PlanError(InputError):
     """A plan file that cannot be read."""
 
 
+class PolicyError(InputError):
+    """A policy that cannot be read or found."""
+
+
+class WrongPolicyError(PolicyError):
+    """A sound policy that was trained on another domain."""
+
+
 def shorten(text: str, limit: int = 40) -> str:
     """`text` cut to `limit` characters, with an ellipsis where something is missing."""
     return text if len(text) <= limit else text[: limit - 1] + "…"

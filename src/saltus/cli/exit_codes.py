@@ -1,4 +1,4 @@
-"""Exit codes of the command line, after Fast Downward's table."""
+"""Exit codes of the command line, after Fast Downward's table; `policy/attempt.py` has those of planning's outcomes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class ExitCode(IntEnum):
     OUT_OF_TIME = 23
     INPUT_ERROR = 31
     """A file is missing, malformed or meaningless."""
+    CRITICAL_ERROR = 32
+    """A fault of the program: it crashed, or its plan was refused by the validator."""
     USAGE_ERROR = 33
     """The command line is wrong."""
     UNSUPPORTED = 34

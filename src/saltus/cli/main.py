@@ -12,7 +12,7 @@ from typing import ParamSpec
 import typer
 
 import saltus
-from saltus.cli import explore, generate, graph, inspect, output, policies, train
+from saltus.cli import bench, explore, generate, graph, inspect, output, plan, policies, train
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -32,6 +32,9 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "policies": policies.policies,
     "train": train.train,
     "train-all": train.train_all,
+    "plan": plan.plan,
+    "ipc-plan": plan.ipc_plan,
+    "bench": bench.bench,
 }
 
 

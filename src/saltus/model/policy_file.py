@@ -17,7 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from saltus.errors import ConfigurationError, InputError, SaltusError
+from saltus.errors import ConfigurationError, PolicyError, SaltusError, WrongPolicyError
 from saltus.files import write_whole
 from saltus.graph import EncodingSpec, Vocabulary
 from saltus.lookahead import LookaheadSpec
@@ -30,10 +30,6 @@ VERSION = 1
 
 Signature = dict[str, list[str]]
 Spec = TypeVar("Spec")
-
-
-class PolicyError(InputError):
-    """A policy file that cannot be read, or does not fit the domain."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +60,16 @@ class PolicyFile:
         return cls(network, encoding, lookahead, vocabulary, domain_signature(domain), dict(record or {}))
 
     def check_domain(self, domain: Domain) -> None:
-        """Raises a `PolicyError` that lists the differences if the domain is another one than the policy's."""
-        differences = signature_difference(self.signature, domain_signature(domain))
-        if differences:
-            shown = "; ".join(differences[:5]) + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
-            raise PolicyError(f"policy was trained on another domain than {domain.name!r} ({domain.file}): {shown}")
+        """Raises a `WrongPolicyError` that lists the differences if the domain is another one than the policy's."""
+        check_signature(self.signature, domain)
+
+
+def check_signature(signature: Signature, domain: Domain) -> None:
+    """Raises a `WrongPolicyError` that lists the differences if the domain has another signature."""
+    differences = signature_difference(signature, domain_signature(domain))
+    if differences:
+        shown = "; ".join(differences[:5]) + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
+        raise WrongPolicyError(f"policy was trained on another domain than {domain.name!r} ({domain.file}): {shown}")
 
 
 def domain_signature(domain: Domain) -> Signature:

@@ -1,22 +1,27 @@
-"""Stage `policy`: what scores the states of a tree: a trained network, or a yardstick to compare it with."""
+"""Stage `policy`: what scores the states of a tree: a trained network, or a yardstick to compare it with.
+
+PyTorch is imported where a network is used and not before: yardsticks start seven times faster without.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from saltus.graph import EncodingSpec, Vocabulary, assemble
+from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
-from saltus.model import RelationalNetwork, make_layout
-from saltus.model.forward_graphs import forward_graphs
-from saltus.model.policy_file import PolicyFile, load_policy_file
 from saltus.pddl import Domain
-from saltus.policy.rollout import Decision, Policy, Query
+from saltus.policy.plan import Planner
+from saltus.policy.rollout import Decision, Query
+
+if TYPE_CHECKING:
+    from saltus.model import RelationalNetwork
+    from saltus.model.forward_graphs import ForwardGraphs
+    from saltus.model.policy_file import PolicyFile, Signature
 
 Entry = TypeVar("Entry")
 
@@ -24,7 +29,7 @@ BATCH_ATOMS = 2_000_000
 """Most atoms of graphs that one pass of the network takes, unless a single tree has more: bounds the memory."""
 
 
-class LearnedPolicy:
+class LearnedPolicy(Planner):
     """Q-values by a network."""
 
     def __init__(
@@ -36,31 +41,44 @@ class LearnedPolicy:
         *,
         threads: int | None = None,
         layers: int | None = None,
+        signature: Signature | None = None,
     ) -> None:
+        super().__init__(lookahead)
         self.network = network
         self.encoding = encoding
-        self.lookahead = lookahead
         self.vocabulary = vocabulary
         self.threads = threads
         """Of lookahead and graphs; None for all cores."""
         self.layers = layers
         """Rounds of message passing; None for the network's own number."""
-        self.graphs = forward_graphs(network, encoding.is_joint)
+        self.graphs = self._forward_graphs()
+        self.signature = signature
+        """Of the domain it was trained on; None where nobody recorded it."""
 
     @classmethod
     def of(cls, file: PolicyFile, device: str = "cpu", *, threads: int | None = None) -> LearnedPolicy:
         """The policy of a file on a device."""
         network = file.network.to(device).eval()
-        return cls(network, file.encoding, file.lookahead, file.vocabulary, threads=threads)
+        return cls(network, file.encoding, file.lookahead, file.vocabulary, threads=threads, signature=file.signature)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], domain: Domain | None = None, device: str = "cpu") -> LearnedPolicy:
         """The policy in a file, checked against a domain if one is given."""
+        from saltus.model.policy_file import load_policy_file
+
         return cls.of(load_policy_file(path, domain), device)
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
+        from saltus.model.policy_file import check_signature
+
+        if self.signature is not None:
+            check_signature(self.signature, domain)
 
     def decide(self, queries: Sequence[Query]) -> list[Decision]:
         """Trees and their Q-values, in as few passes of the network as memory allows."""
-        trees = lookahead_batch(queries, self.lookahead, threads=self.threads)
+        with self.clock.timing("lookahead"):
+            trees = lookahead_batch(queries, self.lookahead, threads=self.threads)
         values: list[NDArray[np.float32]] = []
         for part in batches(trees, [self._atoms(tree) for tree in trees], BATCH_ATOMS):
             values += self.values(part)
@@ -70,16 +88,32 @@ class LearnedPolicy:
         """Q-values of the states of some trees, by one pass of the network."""
         if all(len(tree) == 1 for tree in trees):
             return [np.zeros(0, np.float32) for _ in trees]
-        batch = assemble([(tree, None) for tree in trees], self.vocabulary, self.encoding, threads=self.threads)
+        with self.clock.timing("graph"):
+            batch = assemble([(tree, None) for tree in trees], self.vocabulary, self.encoding, threads=self.threads)
+        with self.clock.timing("network"):
+            q = self._q(batch)
+        return np.split(q, batch.candidate_offset[1:-1])
+
+    def _q(self, batch: GraphBatch) -> NDArray[np.float32]:
+        """Q-values of a batch's candidates."""
+        import torch
+
+        from saltus.model import make_layout
+
         layers = self.layers or self.network.spec.layers
         if self.graphs is not None:
-            q = self.graphs.q(batch, layers)
-        else:
-            device = next(self.network.parameters()).device
-            with torch.inference_mode():
-                layout = make_layout(batch, self.network.arities).to(device)
-                q = self.network(layout, layers).q.cpu().numpy()
-        return np.split(q, batch.candidate_offset[1:-1])
+            return self.graphs.q(batch, layers)
+        device = next(self.network.parameters()).device
+        with torch.inference_mode():
+            layout = make_layout(batch, self.network.arities).to(device)
+            q: NDArray[np.float32] = self.network(layout, layers).q.cpu().numpy()
+            return q
+
+    def _forward_graphs(self) -> ForwardGraphs | None:
+        """Recorded passes of the network, where it is on a GPU that can replay them."""
+        from saltus.model.forward_graphs import forward_graphs
+
+        return forward_graphs(self.network, self.encoding.is_joint)
 
     def _atoms(self, tree: LookaheadTree) -> int:
         """About the atoms of a tree's graphs."""
@@ -103,35 +137,37 @@ def batches(entries: Sequence[Entry], sizes: Sequence[int], most: int) -> Iterat
         yield part
 
 
-class RandomPolicy:
+class RandomPolicy(Planner):
     """A yardstick: every state of the tree is as good as any other."""
 
     def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
+        super().__init__(lookahead or LookaheadSpec())
         self.rng = rng
-        self.lookahead = lookahead or LookaheadSpec()
 
     def decide(self, queries: Sequence[Query]) -> list[Decision]:
         """Trees with random values."""
-        trees = lookahead_batch(queries, self.lookahead)
+        with self.clock.timing("lookahead"):
+            trees = lookahead_batch(queries, self.lookahead)
         return [Decision(tree, self.rng.random(len(tree) - 1, np.float32)) for tree in trees]
 
 
-class GoalCountPolicy:
+class GoalCountPolicy(Planner):
     """A yardstick: the state with the most goal literals, ties at random."""
 
     def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
+        super().__init__(lookahead or LookaheadSpec())
         self.rng = rng
-        self.lookahead = lookahead or LookaheadSpec()
 
     def decide(self, queries: Sequence[Query]) -> list[Decision]:
         """Trees with the number of satisfied goal literals and a random fraction."""
-        trees = lookahead_batch(queries, self.lookahead)
+        with self.clock.timing("lookahead"):
+            trees = lookahead_batch(queries, self.lookahead)
         return [
             Decision(tree, (tree.goals[1:] + 0.5 * self.rng.random(len(tree) - 1)).astype(np.float32)) for tree in trees
         ]
 
 
-YARDSTICKS: dict[str, Callable[[np.random.Generator, LookaheadSpec | None], Policy]] = {
+YARDSTICKS: dict[str, Callable[[np.random.Generator, LookaheadSpec | None], Planner]] = {
     "random": RandomPolicy,
     "goal-count": GoalCountPolicy,
 }

@@ -1,0 +1,240 @@
+"""Stage `bench`: one process under hard limits.
+
+Takes a command, what to tell it, and limits; gives how it ended. The process runs in a session of its own. It is told
+its job as one line of JSON on standard input, which then stays open, and answers with lines of JSON on a pipe of its
+own. The watch over it looks at the resident memory of the process and its descendants, at the time, and at whether
+somebody wants to stop, up to a hundred times a second. Whatever breaks a limit is killed, with everything in its
+process group, by a signal that nothing can ignore: it does not matter what the process is doing. Resident memory is
+what counts, because PyTorch and CUDA map far more than they use.
+
+Nothing is left behind: the group is killed at the end in any case, and a process whose supervisor dies is killed by the
+kernel or kills its own group when standard input closes (`worker.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from saltus.policy.attempt import Limits
+
+INTERVALS = (0.01, 0.05)
+"""Shortest and longest time between two looks at a process, in seconds; every 0.05 s costs a percent of a core."""
+
+FASTEST = 4e9
+"""Bytes a second that a process may come to hold: how soon it could be at the limit says when to look again."""
+
+GRACE = 0.25
+"""Seconds after the time limit in which a process may still say by itself that the time is up."""
+
+COMPLAINT = 4096
+"""Last characters of standard error that are kept."""
+
+MEGABYTE = 2**20
+
+Message = dict[str, Any]
+
+
+class Kill(StrEnum):
+    """Why a process was killed."""
+
+    TIME = "time"
+    MEMORY = "memory"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended."""
+
+    code: int
+    """Exit code; minus the signal's number where a signal ended it."""
+    kill: Kill | None
+    """Why it was killed here; None if it ended by itself, or was through with its job."""
+    seconds: float
+    peak_memory_mb: float
+    complaint: str
+    """The end of what it wrote to standard error."""
+
+
+def supervise(
+    command: Sequence[str],
+    job: Mapping[str, Any],
+    limits: Limits,
+    receive: Callable[[Message], bool],
+    *,
+    stop: Event | None = None,
+    environment: Mapping[str, str] | None = None,
+    started: float | None = None,
+) -> Ended:
+    """How the command ended under the limits.
+
+    `receive` is called with every message; its answer is whether the job is done, after which the process is not
+    waited for. The job is told with `started`, `parent` and `channel` added: a time of `time.monotonic` that limits
+    count from (now, unless given), the supervisor's process, and the descriptor to write messages to.
+    """
+    read_end, write_end = os.pipe()
+    started = time.monotonic() if started is None else started
+    try:
+        process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=(write_end,),
+            env=dict(environment) if environment is not None else None,
+        )
+    except BaseException:
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+    told = {**job, "started": started, "parent": os.getpid(), "channel": write_end}
+    watch = _Watch(process, read_end, limits, started, receive)
+    try:
+        with suppress(BrokenPipeError):  # it has died already, which shows at the first look
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(told).encode() + b"\n")
+            process.stdin.flush()
+        watch.until_end(stop)
+    finally:
+        watch.close()
+    return Ended(process.returncode, watch.kill, time.monotonic() - started, watch.peak / MEGABYTE, watch.complaint())
+
+
+class _Watch:
+    """The watch over one process."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        channel: int,
+        limits: Limits,
+        started: float,
+        receive: Callable[[Message], bool],
+    ) -> None:
+        assert process.stderr is not None
+        self.process = process
+        self.channel = channel
+        self.errors = process.stderr.fileno()
+        self.limits = limits
+        self.started = started
+        self.receive = receive
+        self.kill: Kill | None = None
+        self.done = False
+        self.peak = 0
+        self._pending = b""
+        self._complaint = b""
+        self._selector = selectors.DefaultSelector()
+        for source in (self.channel, self.errors):
+            os.set_blocking(source, False)
+            self._selector.register(source, selectors.EVENT_READ)
+
+    def until_end(self, stop: Event | None) -> None:
+        """Watches until the process has ended, is through, or has to be killed."""
+        most = math.inf if self.limits.memory_mb is None else self.limits.memory_mb * MEGABYTE
+        interval = INTERVALS[0]
+        while not self.done:
+            self._listen(interval)
+            memory = resident_memory(self.process.pid)
+            self.peak = max(self.peak, memory)
+            interval = min(max(INTERVALS[0], (most - memory) / FASTEST), INTERVALS[1])
+            if memory > most:
+                self.kill = Kill.MEMORY
+            elif self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds + GRACE:
+                self.kill = Kill.TIME
+            elif stop is not None and stop.is_set():
+                self.kill = Kill.STOPPED
+            if self.kill is not None or has_ended(self.process):
+                return
+
+    def _listen(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if not self._selector.get_map():
+                time.sleep(left)
+                return
+            for key, _ in self._selector.select(left):
+                if self._read(key.fd) == b"":
+                    self._selector.unregister(key.fd)
+            if self.done:
+                return
+
+    def _read(self, source: int) -> bytes | None:
+        """What was read, None if nothing is there; full lines of the channel are passed on."""
+        try:
+            part = os.read(source, 1 << 20)
+        except BlockingIOError:
+            return None
+        if source == self.errors:
+            self._complaint = (self._complaint + part)[-COMPLAINT:]
+            return part
+        *lines, self._pending = (self._pending + part).split(b"\n")
+        for line in lines:
+            with suppress(json.JSONDecodeError):  # something that crashes may write anything
+                self.done |= self.receive(json.loads(line))
+        return part
+
+    def close(self) -> None:
+        """Kills what is left of the group, takes its last words, and frees everything."""
+        self.peak = max(self.peak, peak_memory(self.process.pid))
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for source in (self.channel, self.errors):
+            while self._read(source):
+                pass
+        self._selector.close()
+        os.close(self.channel)
+        for pipe in (self.process.stdin, self.process.stderr):
+            with suppress(BrokenPipeError):
+                assert pipe is not None
+                pipe.close()
+
+    def complaint(self) -> str:
+        """The end of standard error."""
+        return self._complaint.decode(errors="replace").strip()
+
+
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a child has ended; it is not waited for, so that its number stays its own until its group is killed."""
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    try:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
+def resident_memory(pid: int) -> int:
+    """Bytes of resident memory of a process and its descendants; 0 where the system does not say."""
+    total = 0
+    waiting = [pid]
+    while waiting:
+        number = waiting.pop()
+        with suppress(OSError, ValueError, IndexError):
+            total += int(Path(f"/proc/{number}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+            waiting += map(int, Path(f"/proc/{number}/task/{number}/children").read_text().split())
+    return total
+
+
+def peak_memory(pid: int) -> int:
+    """Bytes of resident memory of one process at its peak; 0 where the system does not say."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0

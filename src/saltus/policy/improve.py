@@ -1,0 +1,270 @@
+"""Stage `policy`: plans made shorter.
+
+Takes a valid plan, gives better ones with strictly falling cost until nothing helps any more or the time is up:
+
+1. *Loops.* What lies between two visits of the same state goes.
+2. *Redundant actions.* An action goes, with all later ones that cannot be applied without it, if the goal is still
+   reached (action elimination; Nakhost and Müller, "Action Elimination and Plan Neighborhood Graph Search", 2010).
+   Cost: quadratic in the plan's length.
+3. *Shortcuts.* A lookahead tree from every state of the plan; where it holds a later state of the plan, or a goal
+   state, by a cheaper path, that path is a shortcut. The cheapest way along plan and shortcuts is the new plan. States
+   are found by a hash that is a sum over their atoms, so that one pass over a tree's differences hashes all of its
+   states; equal hashes are compared atom by atom. Cost: one lookahead a state of the plan.
+
+The three take turns; shortcuts are looked for in small trees first, in larger ones once those help no more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch, successor_state
+from saltus.task import Action, State, Task
+from saltus.task.reference import changes
+from saltus.task.task import EQUALITY
+
+TREES = (
+    LookaheadSpec(),
+    LookaheadSpec(kind="iw"),
+    LookaheadSpec(kind="iw", width=2, max_nodes=2_000, max_atoms=2_000_000),
+)
+"""Lookaheads that shortcuts are looked for in, one after the other."""
+
+BATCH_NODES = 200_000
+"""States of trees that are made at once, about."""
+
+SHORTCUTS = 16
+"""Most shortcuts kept from one state, those that save most."""
+
+PATIENCE = 2.0
+"""Seconds between two plans of one sweep, so that a long plan does not come in a hundred versions."""
+
+
+def improvements(
+    task: Task,
+    actions: Sequence[Action],
+    *,
+    expired: Callable[[], bool] = lambda: False,
+    trees: Sequence[LookaheadSpec] = TREES,
+    threads: int | None = None,
+) -> Iterator[list[Action]]:
+    """Plans of strictly falling cost; `actions` must be a plan."""
+    best = list(actions)
+    level = 0
+    while level < len(trees) and not expired():
+        before = plan_cost(task, best)
+        for better in (drop_loops(task, best), drop_redundant(task, best, expired)):
+            if plan_cost(task, better) < plan_cost(task, best):
+                best = better
+                yield best
+        for better in shortcuts(task, best, trees[level], expired, threads):
+            best = better
+            yield best
+        level = level + 1 if plan_cost(task, best) >= before else 0
+
+
+def plan_cost(task: Task, actions: Sequence[Action]) -> float:
+    """Sum of the actions' costs."""
+    return sum(task.action_cost(action) for action in actions) if task.has_costs else float(len(actions))
+
+
+def plan_states(task: Task, actions: Sequence[Action]) -> list[State]:
+    """States along a plan, the initial one first."""
+    states = [task.initial_state]
+    for action in actions:
+        states.append(successor_state(task, states[-1], action))
+    return states
+
+
+def drop_loops(task: Task, actions: Sequence[Action]) -> list[Action]:
+    """The plan without what lies between two visits of a state, and without what follows the first goal state."""
+    states = plan_states(task, actions)
+    end = next((i for i, state in enumerate(states) if task.goal.holds(state)), len(actions))
+    last = {state: i for i, state in enumerate(states[: end + 1])}
+    kept: list[Action] = []
+    i = last[states[0]]
+    while i < end:
+        kept.append(actions[i])
+        i = last[states[i + 1]]
+    return kept
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """A ground action on sets of atom codes; `conditional` ones are worked out state by state."""
+
+    action: Action
+    wanted: frozenset[int]
+    unwanted: frozenset[int]
+    adds: frozenset[int]
+    deletes: frozenset[int]
+    conditional: bool
+
+    @classmethod
+    def of(cls, task: Task, action: Action) -> _Ground:
+        """The action with its fluent preconditions; static ones hold, since the action was applicable once."""
+        schema = task.schemas[action.schema]
+        codes: tuple[set[int], set[int]] = (set(), set())
+        for literal in schema.precondition:
+            if literal.predicate != EQUALITY and task.fluent[literal.predicate]:
+                arguments = (action.arguments[term] if term >= 0 else ~term for term in literal.terms)
+                codes[literal.positive].add(task.encode(literal.predicate, arguments))
+        unwanted, wanted = codes
+        adds, deletes = (set(), set()) if schema.is_conditional else changes(task, frozenset(), action)
+        return cls(
+            action,
+            frozenset(wanted),
+            frozenset(unwanted),
+            frozenset(adds),
+            frozenset(deletes),
+            schema.is_conditional,
+        )
+
+    def applicable(self, atoms: set[int]) -> bool:
+        return self.wanted <= atoms and self.unwanted.isdisjoint(atoms)
+
+    def apply(self, task: Task, atoms: set[int]) -> None:
+        adds, deletes = changes(task, frozenset(atoms), self.action) if self.conditional else (self.adds, self.deletes)
+        atoms -= deletes
+        atoms |= adds
+
+
+def drop_redundant(task: Task, actions: Sequence[Action], expired: Callable[[], bool] = lambda: False) -> list[Action]:
+    """The plan without actions that the goal does not need; not all of them if the time is up before."""
+    ground = {action: _Ground.of(task, action) for action in set(actions)}
+    plan = [ground[action] for action in actions]
+    positive, negative = frozenset(task.goal.positive.tolist()), frozenset(task.goal.negative.tolist())
+    atoms = set(task.initial_state)
+    i = 0
+    while i < len(plan) and not expired():
+        rest: list[_Ground] = []
+        after = set(atoms)
+        for step in plan[i + 1 :]:
+            if step.applicable(after):
+                step.apply(task, after)
+                rest.append(step)
+        if positive <= after and negative.isdisjoint(after):
+            plan[i:] = rest
+        else:
+            plan[i].apply(task, atoms)
+            i += 1
+    return [step.action for step in plan]
+
+
+def shortcuts(
+    task: Task,
+    actions: Sequence[Action],
+    spec: LookaheadSpec,
+    expired: Callable[[], bool] = lambda: False,
+    threads: int | None = None,
+) -> Iterator[list[Action]]:
+    """Cheaper plans of one sweep over the states of a plan, each by all shortcuts found so far."""
+    road = _Road(task, actions)
+    shown = time.monotonic()
+    size = 1
+    start = 0
+    while start < len(actions) and not expired():
+        queries = [(task, state, task.goal) for state in road.states[start : start + size]]
+        found = False
+        batch = lookahead_batch(queries, spec, threads=threads)
+        for offset, tree in enumerate(batch):
+            found |= road.add_shortcuts(start + offset, tree)
+        start += size
+        size = min(64, max(1, BATCH_NODES // max(len(tree) for tree in batch)))
+        if found and (start >= len(actions) or time.monotonic() - shown > PATIENCE):
+            yield from road.improved()
+            shown = time.monotonic()
+    yield from road.improved()
+
+
+class _Road:
+    """A plan's states as places of a road, with shortcuts from place to place."""
+
+    def __init__(self, task: Task, actions: Sequence[Action]) -> None:
+        self.task = task
+        self.actions = list(actions)
+        self.states = plan_states(task, actions)
+        self.place = {int(_atoms_hash(state.codes)): i for i, state in enumerate(self.states)}
+        self.price = np.cumsum([0.0, *(task.action_cost(action) for action in actions)])
+        self.best = float(self.price[-1])
+        self.links: list[list[tuple[int, float, list[Action]]]] = [[] for _ in self.states]
+        for i, action in enumerate(actions):
+            self.links[i].append((i + 1, task.action_cost(action), [action]))
+
+    def add_shortcuts(self, start: int, tree: LookaheadTree) -> bool:
+        """Whether the tree from a place of the road holds shortcuts."""
+        hashes = _node_hashes(tree)
+        known = np.fromiter(self.place, np.uint64, len(self.place))
+        nodes = set(np.flatnonzero(np.isin(hashes, known)).tolist()) | {int(node) for node in tree.goal_nodes[:1]}
+        found: list[tuple[float, int, int]] = []
+        for node in nodes:
+            end = self.place.get(int(hashes[node]))
+            if end is None or self.states[end] != tree.state_of(node):
+                if not self.task.goal.holds(tree.state_of(node)):
+                    continue
+                end = len(self.states) - 1  # another goal state than the plan's own is as good
+            if end <= start:
+                continue
+            cost = self._path_cost(tree, node)
+            saved = float(self.price[end] - self.price[start]) - cost
+            if saved > 0:
+                found.append((-saved, node, end))
+        for _, node, end in sorted(found)[:SHORTCUTS]:
+            self.links[start].append((end, self._path_cost(tree, node), tree.path_to(node)))
+        return bool(found)
+
+    def _path_cost(self, tree: LookaheadTree, node: int) -> float:
+        if not self.task.has_costs:
+            return float(tree.depth[node])
+        return sum(self.task.action_cost(action) for action in tree.path_to(node))
+
+    def improved(self) -> Iterator[list[Action]]:
+        """The cheapest way along the road, if it is cheaper than the last one."""
+        total = np.full(len(self.states), np.inf)
+        total[0] = 0.0
+        came: list[tuple[int, list[Action]]] = [(-1, [])] * len(self.states)
+        for i, links in enumerate(self.links):
+            for end, cost, path in links:
+                if total[i] + cost < total[end]:
+                    total[end] = total[i] + cost
+                    came[end] = (i, path)
+        if total[-1] >= self.best:
+            return
+        self.best = float(total[-1])
+        parts: list[list[Action]] = []
+        place = len(self.states) - 1
+        while place > 0:
+            place, path = came[place]
+            parts.append(path)
+        yield [action for path in reversed(parts) for action in path]
+
+
+def _mix(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A pseudo-random number for every atom (the finaliser of the SplitMix64 generator)."""
+    x = codes.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _atoms_hash(codes: NDArray[np.int64]) -> np.uint64:
+    """Sum of the atoms' numbers, modulo 2^64."""
+    return np.uint64(_mix(codes).sum(dtype=np.uint64))
+
+
+def _node_hashes(tree: LookaheadTree) -> NDArray[np.uint64]:
+    """Hash of every state of a tree: the root's, plus what was added, minus what was deleted."""
+
+    def sums(codes: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.uint64]:
+        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mix(codes), dtype=np.uint64)])
+        result: NDArray[np.uint64] = running[offset[1:]] - running[offset[:-1]]
+        return result
+
+    added = sums(tree.added, tree.added_offset)
+    deleted = sums(tree.deleted, tree.deleted_offset)
+    return _atoms_hash(tree.root.codes) + added - deleted

@@ -1,0 +1,231 @@
+"""Stage `policy`: from a policy and a task to a validated plan.
+
+`attempts` is the whole of planning as a generator: the greedy rollout, then, where asked for, a search around the
+policy and the improvement of the plan. It yields a moment of the attempt after every decision and every plan, so that
+whoever takes them can show progress, write plans as they come, or stop. Limits on choices and time are kept between
+decisions; memory, and time inside of a decision, take a process of one's own to watch over (`bench/supervise.py`).
+
+No plan leaves this module that the validator, which shares nothing with the kernel, has not replayed.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from saltus.lookahead import LookaheadSpec
+from saltus.pddl import Domain
+from saltus.policy.attempt import OPEN_TO_SEARCH, Attempt, Clock, Limits, Outcome
+from saltus.policy.improve import improvements
+from saltus.policy.rollout import Decision, Ending, Episode, Policy, Query
+from saltus.policy.search import JumpSearch, SearchNode
+from saltus.task import Action, Plan, State, Task, validate
+
+NO_LIMITS = Limits()
+
+
+class Planner(ABC):
+    """A policy that plans: base of all policies here."""
+
+    def __init__(self, lookahead: LookaheadSpec) -> None:
+        self.lookahead = lookahead
+        """Trees it wants."""
+        self.clock = Clock()
+        """What its decisions cost so far."""
+
+    @abstractmethod
+    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+        """A decision for every query."""
+
+    def check_domain(self, domain: Domain) -> None:  # noqa: B027 (a yardstick fits every domain)
+        """Raises a `PolicyError` if the policy is for another domain."""
+
+    def plan(
+        self,
+        task: Task,
+        *,
+        time_limit: float | None = None,
+        max_choices: int | None = None,
+        search: bool = False,
+        improve: bool = False,
+    ) -> Plan | None:
+        """A validated plan, or None where the policy found none; `solve` says why.
+
+        With `improve` and no time limit it returns once the plan gets no better.
+        """
+        limits = Limits(seconds=time_limit, choices=max_choices)
+        return self.solve(task, limits, search=search, improve=improve).plan
+
+    def solve(self, task: Task, limits: Limits = NO_LIMITS, *, search: bool = False, improve: bool = False) -> Attempt:
+        """The attempt at its end; the memory limit is not kept here, and the time limit only between decisions."""
+        self.check_domain(task.domain)
+        return deque(attempts(self, task, limits, search=search, improve=improve), maxlen=1)[-1]
+
+
+def attempts(
+    policy: Policy,
+    task: Task,
+    limits: Limits = NO_LIMITS,
+    *,
+    search: bool = False,
+    improve: bool = False,
+    greedy_share: float = 1.0,
+    started: float | None = None,
+    threads: int | None = None,
+) -> Iterator[Attempt]:
+    """Moments of an attempt; the last one has an outcome. `started` is a time of `time.monotonic`, now without.
+
+    With `search` the rollout is cut off after `greedy_share` of the time, for which it then counts as out of time.
+    """
+    run = _Run(policy, task, limits, time.monotonic() if started is None else started)
+    yield run.now
+    yield from run.greedy(keep=search, share=greedy_share if search else 1.0)
+    if search and run.now.greedy_outcome in OPEN_TO_SEARCH and not run.expired():
+        yield from run.around()
+    if improve and run.now.solved:
+        yield from run.improve(threads)
+
+
+class _Run:
+    """One attempt: `now` is its last moment."""
+
+    def __init__(self, policy: Policy, task: Task, limits: Limits, started: float) -> None:
+        self.policy = policy
+        self.task = task
+        self.limits = limits
+        self.started = started
+        self.actions: list[Action] = []
+        self.search = JumpSearch(policy, task)
+        self.last: tuple[SearchNode | None, State, list[Action]] | None = None
+        """Where the rollout was cut off: a state that was jumped to but not decided about."""
+        initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
+        total = len(task.goal.positive) + len(task.goal.negative)
+        self.now = Attempt(
+            unit_cost=not task.has_costs, goals=total - initial, goal_count=total, seconds=self.seconds()
+        )
+
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def expired(self, share: float = 1.0) -> bool:
+        return self.limits.seconds is not None and self.seconds() >= share * self.limits.seconds
+
+    def full(self, choices: int) -> bool:
+        return self.limits.choices is not None and choices >= self.limits.choices
+
+    def greedy(self, *, keep: bool, share: float) -> Iterator[Attempt]:
+        """The rollout, for a share of the time; with `keep` its decisions become the first nodes of a search."""
+        episode = Episode(self.task)
+        node: SearchNode | None = None
+        jump: list[Action] = []
+        while episode.ending is None:
+            if self.expired(share) or self.full(episode.jumps):
+                self.last = (node, episode.state, jump)
+                yield self.end(Outcome.TIME if self.expired(share) else Outcome.CHOICES, greedy=True)
+                return
+            decision = self.policy.decide([episode.query])[0]
+            if keep:
+                node = self.search.add(decision, node, jump)
+            step = episode.advance(decision)
+            goals = 0 if step is None else int(decision.tree.goals[step.node])
+            if step is not None:
+                jump = step.actions
+                self.actions += jump
+            self.see(decision, goals, choices=episode.jumps)
+            if episode.ending is None:
+                yield self.now
+        if episode.ending is Ending.SOLVED:
+            yield self.found("greedy")
+        elif episode.ending is Ending.DEAD_END and episode.jumps == 0:
+            yield self.end(Outcome.NO_JUMP, greedy=True)
+        else:
+            yield self.end(Outcome.FAILED, greedy=True, detail=str(episode.ending))
+
+    def around(self) -> Iterator[Attempt]:
+        """The search, from where the rollout was cut off and then from everywhere."""
+        self.now = replace(self.now, outcome=None, detail="")
+        ended = self.now.greedy_outcome or Outcome.FAILED
+        steps = self._search_steps()
+        while self.search.solution is None:
+            if self.expired():
+                yield self.end(Outcome.TIME)
+                return
+            if self.full(self.now.search_choices):
+                yield self.end(ended, detail="the search was cut off by the limit on choices")
+                return
+            found = next(steps, None)
+            if found is None:
+                yield self.end(Outcome.FAILED, detail="the search came to its end")
+                return
+            decision = found[1]
+            self.see(decision, int(decision.tree.goals[0]), search_choices=self.now.search_choices + 1)
+            if self.search.solution is None:
+                yield self.now
+        self.actions = self.search.solution
+        yield self.found("search")
+
+    def _search_steps(self) -> Iterator[tuple[SearchNode, Decision]]:
+        if self.last is not None:
+            node, state, jump = self.last
+            yield self.search.expand(state, node, jump)
+        yield from self.search.run()
+
+    def improve(self, threads: int | None) -> Iterator[Attempt]:
+        """Better plans; one that the validator refuses ends the improvement, and the last good one stays."""
+        for actions in improvements(self.task, self.actions, expired=self.expired, threads=threads):
+            plan = plan_of(self.task, actions)
+            verdict = validate(self.task, plan)
+            if not verdict:
+                detail = f"an improved plan was refused: {verdict.reason}"
+                self.now = replace(self.now, detail=detail, seconds=self.seconds())
+                break
+            self.now = replace(self.now, plan=plan, cost=verdict.cost, seconds=self.seconds())
+            yield self.now
+        self.now = replace(self.now, seconds=self.seconds())
+        yield self.now
+
+    def see(self, decision: Decision, goals: int, **counts: int) -> None:
+        """Counts a decision."""
+        nodes = len(decision.tree)
+        self.now = replace(
+            self.now,
+            tree_nodes=self.now.tree_nodes + nodes,
+            largest_tree=max(self.now.largest_tree, nodes),
+            goals=max(self.now.goals, goals),
+            seconds=self.seconds(),
+            **counts,  # type: ignore[arg-type]
+        )
+
+    def found(self, by: str) -> Attempt:
+        """The end of the attempt with the plan at hand, if it is valid and in time."""
+        plan = plan_of(self.task, self.actions)
+        verdict = validate(self.task, plan)
+        if not verdict:
+            return self.end(Outcome.INVALID, greedy=by == "greedy", detail=verdict.reason)
+        if self.expired():
+            return self.end(Outcome.TIME, greedy=by == "greedy")
+        self.end(Outcome.FOUND, greedy=by == "greedy")
+        self.now = replace(
+            self.now,
+            found_by=by,
+            plan=plan,
+            cost=verdict.cost,
+            seconds_plan=self.now.seconds,
+            goals=self.now.goal_count,
+        )
+        return self.now
+
+    def end(self, outcome: Outcome, *, greedy: bool = False, detail: str = "") -> Attempt:
+        """The end of the attempt, or of its rollout."""
+        self.now = replace(self.now, outcome=outcome, detail=detail, seconds=self.seconds())
+        if greedy:
+            self.now = replace(self.now, greedy_outcome=outcome)
+        return self.now
+
+
+def plan_of(task: Task, actions: Sequence[Action]) -> Plan:
+    """The actions by name."""
+    return Plan.of(task.action_name(action) for action in actions)

@@ -1,0 +1,167 @@
+"""Stage `policy`: search around a policy. Best-first over jumps, with backtracking, where the greedy rollout failed.
+
+A search node is a state that the policy has decided about: its tree and a Q-value for each of the tree's states. The
+open list holds the candidates of all such states. Two queues take turns: both order candidates by jumps so far minus a
+weight times the Q-value, one with a large weight (goes on where the policy is most hopeful, hence repairs mistakes near
+the end), one with weight 1 (Q-values count jumps to go, so this is the order of A*, which also revises early choices).
+Neither loses a candidate: every distinct successor of a state is in its tree, so the search ends without a plan only
+where all states that can be reached have been decided about.
+
+Cost: one decision a search node. Of a tree only order and values are kept, eight bytes a state, and each queue holds
+only the next candidate of every search node; trees are made again by the kernel when one of their states is asked for,
+unless they are among the last ones used. The order is a function of policy, task and weights: nothing is random.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.lookahead import LookaheadTree, lookahead
+from saltus.policy.choose import TIE
+from saltus.policy.rollout import Decision, Policy
+from saltus.task import Action, Goal, State, Task
+
+WEIGHTS = (10.0, 1.0)
+"""Weight of the Q-values in each of the queues, which take turns."""
+
+CACHED_NODES = 500_000
+"""States of the trees that are kept for the next candidate."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchNode:
+    """A state that was decided about."""
+
+    number: int
+    state: State
+    parent: SearchNode | None
+    actions: tuple[Action, ...] = field(repr=False)
+    """From the parent's state to this one."""
+    jumps: int
+    candidates: NDArray[np.int32] = field(repr=False)
+    """Nodes of the tree, best Q-value first, ties first seen."""
+    q: NDArray[np.float32] = field(repr=False)
+    """Of the candidates, in their order."""
+
+    def path(self) -> list[Action]:
+        """Actions from the initial state."""
+        parts: list[tuple[Action, ...]] = []
+        node: SearchNode | None = self
+        while node is not None:
+            parts.append(node.actions)
+            node = node.parent
+        return [action for part in reversed(parts) for action in part]
+
+
+class _Queue:
+    """The next candidate of every search node, the one with the least jumps so far minus weight times Q first."""
+
+    def __init__(self, weight: float) -> None:
+        self.weight = weight
+        self.heap: list[tuple[float, int, int]] = []
+
+    def push(self, node: SearchNode, position: int) -> None:
+        if position < len(node.candidates):
+            priority = round(node.jumps - self.weight * float(node.q[position]), 4)
+            heapq.heappush(self.heap, (priority, node.number, position))
+
+    def pop(self, nodes: Sequence[SearchNode]) -> tuple[SearchNode, int]:
+        """A search node and its candidate; the node's next one takes the place."""
+        _, number, position = heapq.heappop(self.heap)
+        self.push(nodes[number], position + 1)
+        return nodes[number], int(nodes[number].candidates[position])
+
+
+class JumpSearch:
+    """A search that may start from what a rollout has already decided."""
+
+    def __init__(
+        self, policy: Policy, task: Task, *, goal: Goal | None = None, weights: Sequence[float] = WEIGHTS
+    ) -> None:
+        self.policy = policy
+        self.task = task
+        self.goal = task.goal if goal is None else goal
+        self.nodes: list[SearchNode] = []
+        self.known: set[State] = set()
+        self.solution: list[Action] | None = None
+        self._queues = [_Queue(weight) for weight in weights]
+        self._turn = 0
+        self._trees: OrderedDict[int, LookaheadTree] = OrderedDict()
+        self._cached = 0
+
+    def add(self, decision: Decision, parent: SearchNode | None, actions: Sequence[Action]) -> SearchNode:
+        """Search node of a decision about the state that the actions lead to from the parent's."""
+        tree = decision.tree
+        order = _ranking(decision.q)
+        jumps = 0 if parent is None else parent.jumps + 1
+        node = SearchNode(
+            len(self.nodes), tree.root, parent, tuple(actions), jumps, order + 1, decision.q[order].astype(np.float32)
+        )
+        self.nodes.append(node)
+        self.known.add(tree.root)
+        for queue in self._queues:
+            queue.push(node, 0)
+        if self.solution is None and len(tree.goal_nodes):
+            self.solution = node.path() + tree.path_to(int(tree.goal_nodes[0]))
+        return node
+
+    def expand(self, state: State, parent: SearchNode | None, actions: Sequence[Action]) -> tuple[SearchNode, Decision]:
+        """Search node of a state, decided about here and now."""
+        decision = self.policy.decide([(self.task, state, self.goal)])[0]
+        node = self.add(decision, parent, actions)
+        self._keep(node, decision.tree)
+        return node, decision
+
+    def run(self) -> Iterator[tuple[SearchNode, Decision]]:
+        """Search nodes as they are made, until `solution` is set or nothing is left; may be stopped at any time."""
+        if not self.nodes:
+            yield self.expand(self.task.initial_state, None, ())
+        while self.solution is None:
+            found = self._next()
+            if found is None:
+                return
+            yield self.expand(*found)
+
+    def _next(self) -> tuple[State, SearchNode, list[Action]] | None:
+        """The best candidate whose state is new, from the queue whose turn it is; None if there is none."""
+        queue = self._queues[self._turn]
+        while queue.heap:
+            node, candidate = queue.pop(self.nodes)
+            tree = self._tree(node)
+            if candidate >= len(tree):  # made again with less memory left, and cut off earlier
+                continue
+            state = tree.state_of(candidate)
+            if state not in self.known:
+                self._turn = (self._turn + 1) % len(self._queues)
+                return state, node, tree.path_to(candidate)
+        return None  # an empty queue has offered every candidate there is
+
+    def _tree(self, node: SearchNode) -> LookaheadTree:
+        tree = self._trees.get(node.number)
+        if tree is None:
+            tree = lookahead(self.task, node.state, self.policy.lookahead, self.goal)
+            self._keep(node, tree)
+        else:
+            self._trees.move_to_end(node.number)
+        return tree
+
+    def _keep(self, node: SearchNode, tree: LookaheadTree) -> None:
+        self._trees[node.number] = tree
+        self._cached += len(tree)
+        while self._cached > CACHED_NODES and len(self._trees) > 1:
+            _, dropped = self._trees.popitem(last=False)
+            self._cached -= len(dropped)
+
+
+def _ranking(q: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Numbers of Q-values, best first; values as close as rounding may bring them are equal, and the first wins."""
+    if not len(q):
+        return np.zeros(0, np.int32)
+    quantum = TIE * max(1.0, abs(float(q.max())))
+    return np.argsort(-np.rint(q.astype(np.float64) / quantum), kind="stable").astype(np.int32)

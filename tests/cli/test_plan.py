@@ -1,0 +1,301 @@
+"""`saltus plan` and `ipc-plan`: every outcome, its exit code, its files and what is said about it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.bench.doubles import INVALID, children_of, double, is_running, wait_until
+from tests.conftest import ROOT
+from tests.policy.test_rollout import CHAIN
+
+import saltus
+from saltus.bench import run_job
+from saltus.cli.exit_codes import ExitCode
+from saltus.cli.main import run
+from saltus.cli.options import limits_of
+from saltus.domains.suite import write_suite
+from saltus.errors import ConfigurationError
+from saltus.policy import Limits, Outcome
+from saltus.policy.attempt import EXIT_CODES
+
+EXAMPLES = ROOT / "examples" / "blocksworld"
+BLOCKS = [str(EXAMPLES / "domain.pddl"), str(EXAMPLES / "p03.pddl")]
+LARGE = [str(EXAMPLES / "domain.pddl"), str(EXAMPLES / "p100.pddl")]
+UNTRAINED = str(EXAMPLES / "untrained.safetensors")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def files(tmp_path: Path, domain: str, problem: str) -> list[str]:
+    """A domain and a problem file."""
+    (tmp_path / "domain.pddl").write_text(domain)
+    (tmp_path / "problem.pddl").write_text(problem)
+    return [str(tmp_path / "domain.pddl"), str(tmp_path / "problem.pddl")]
+
+
+def problem(domain: str, init: str, goal: str) -> str:
+    """A problem with places a to d and g."""
+    return f"(define (problem p) (:domain {domain}) (:objects a b c d g) (:init {init}) (:goal {goal}))"
+
+
+def plan(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict, str]:
+    """Exit code, record and messages of `saltus plan --json`."""
+    code = run(["plan", *arguments, "--json"])
+    output = capsys.readouterr()
+    return code, json.loads(output.out) if output.out else {}, output.err
+
+
+def test_every_outcome_has_an_exit_code_with_a_name() -> None:
+    assert {outcome: ExitCode(code).name for outcome, code in EXIT_CODES.items()}[Outcome.CRASH] == "CRITICAL_ERROR"
+
+
+def test_plan_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sas_plan").write_text("an old plan")
+    (tmp_path / "sas_plan.7").write_text("an old plan")
+    (tmp_path / "sas_plan.txt").write_text("something else")
+    assert run(["plan", *BLOCKS, "--policy", "goal-count"]) == ExitCode.SUCCESS
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert output.out.startswith("plan found (greedy): 4 actions, cost 4 (unit cost)\n2 jumps, ")
+    assert output.out.endswith("s, policy goal-count, written to sas_plan\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sas_plan", "sas_plan.txt"]
+    assert run(["validate", *BLOCKS, "sas_plan"]) == ExitCode.SUCCESS
+
+
+def test_the_record_of_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    code, record, errors = plan(*BLOCKS, "--policy", "goal-count", "--plan-file", "x.plan", capsys=capsys)
+    assert (code, errors) == (0, "")
+    assert (record["outcome"], record["found_by"], record["plan_file"]) == ("plan found", "greedy", "x.plan")
+    assert record["limits"] == {"seconds": 1800.0, "memory_mb": 8192.0, "choices": None}
+    assert record["method"] == "goal-count"
+
+
+def test_improved_plans_are_numbered_with_falling_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_suite(tmp_path / "ferry", "ferry", "validation", 1)
+    task = [str(tmp_path / "ferry" / "domain.pddl"), str(tmp_path / "ferry" / "validation" / "p001.pddl")]
+    code, record, _ = plan(*task, "--policy", "goal-count", "--improve", capsys=capsys)
+    assert code == 0
+    paths = sorted(tmp_path.glob("sas_plan*"), key=lambda path: int(path.suffix[1:]))
+    assert [path.name for path in paths] == [f"sas_plan.{i + 1}" for i in range(len(paths))]
+    assert len(paths) > 1
+    costs = [saltus.validate(saltus.load(*task), saltus.read_plan(path)) for path in paths]
+    assert all(costs)
+    assert [entry.cost for entry in costs] == sorted({entry.cost for entry in costs}, reverse=True)
+    assert (record["plan_file"], record["plan_cost"]) == (paths[-1].name, costs[-1].cost)
+
+
+def test_policy_failed_and_the_search_that_helps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A spanner that stays behind is a dead end, which goal counts do not see coming."""
+    write_suite(tmp_path / "spanner", "spanner", "training", 10)
+    task = [str(tmp_path / "spanner" / "domain.pddl"), str(tmp_path / "spanner" / "training" / "p006.pddl")]
+    code, record, errors = plan(*task, "--policy", "goal-count", capsys=capsys)
+    assert (code, record["outcome"], record["plan_file"], errors) == (ExitCode.NO_PLAN, "policy failed", None, "")
+    code, record, _ = plan(*task, "--policy", "goal-count", "--search", capsys=capsys)
+    assert (code, record["outcome"], record["found_by"]) == (0, "plan found", "search")
+    assert (record["greedy_outcome"], record["search"]) == ("policy failed", True)
+    assert record["search_choices"] > 0
+    assert saltus.validate(saltus.load(*task), saltus.read_plan("sas_plan"))
+
+
+def test_no_applicable_jump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at g)"))
+    code, record, errors = plan(*task, "--policy", "random", "--search", capsys=capsys)
+    assert (code, record["outcome"], errors) == (ExitCode.NO_PLAN, "no applicable jump", "")
+    assert run(["plan", *task, "--policy", "random"]) == ExitCode.NO_PLAN
+    assert capsys.readouterr().out.startswith("no plan: no applicable jump; 0 jumps, ")
+
+
+def test_choice_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    code, record, _ = plan(*LARGE, "--policy", "random", "--max-choices", "3", capsys=capsys)
+    assert (code, record["outcome"], record["choices"]) == (ExitCode.NO_PLAN, "choice limit", 3)
+    assert not Path("sas_plan").exists()
+
+
+def test_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    start = time.monotonic()
+    code, record, _ = plan(*LARGE, "--policy", "random", "--time-limit", "2s", capsys=capsys)
+    assert (code, record["outcome"], record["limits"]["seconds"]) == (ExitCode.OUT_OF_TIME, "time limit", 2.0)
+    assert time.monotonic() - start < 4
+    assert record["choices"] > 0  # figures are there although the process was stopped
+
+
+def test_memory_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    code, record, _ = plan(*BLOCKS, "--policy", "goal-count", "--memory-limit", "20M", capsys=capsys)
+    assert (code, record["outcome"]) == (ExitCode.OUT_OF_MEMORY, "memory limit")
+    assert 20 <= record["peak_memory_mb"] < 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["none.pddl", BLOCKS[1]], 31, "none.pddl: cannot be read: No such file or directory"),
+        ([BLOCKS[1], BLOCKS[0]], 31, f"{BLOCKS[1]}:1:9: this is no domain file"),
+        ([*BLOCKS, "--policy", "blocksword"], 31, "there is no policy 'blocksword', neither a file nor a name"),
+        ([*BLOCKS, "--policy", "none.safetensors"], 31, "none.safetensors: cannot be read: no such file"),
+        ([*BLOCKS, "--plan-file", "none/sas_plan"], 31, "none: no such folder"),
+        ([*BLOCKS, "--plan-file", "/"], 31, "/: is a folder"),
+        ([*BLOCKS, "--time-limit", "0"], 33, "--time-limit 0: expected more than 0"),
+        ([*BLOCKS, "--time-limit", "5x"], 33, "--time-limit 5x: expected a number, with a suffix of s, m, h"),
+        ([*BLOCKS, "--memory-limit", "-1"], 33, "--memory-limit -1: expected a number"),
+        ([*BLOCKS, "--max-choices", "many"], 33, "--max-choices many: expected a whole number, or none"),
+        ([*BLOCKS, "--protocol", "ipc"], 33, "--protocol ipc: expected one of paper, open"),
+        ([*BLOCKS, "--device", "tpu"], 33, "--device tpu: expected one of auto, cpu, cuda"),
+    ],
+)
+def test_input_and_usage_errors(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = [] if "--policy" in arguments else ["--policy", "random"]
+    assert run(["plan", *arguments, *policy]) == code
+    output = capsys.readouterr()
+    assert output.err.startswith(f"saltus: error: {message}")
+    assert (output.out, output.err.count("\n")) == ("", 1)
+
+
+def test_a_plan_never_overwrites_an_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at a)"))
+    text = Path(task[1]).read_text()
+    assert run(["plan", *task, "--policy", "random", "--plan-file", "problem.pddl"]) == ExitCode.USAGE_ERROR
+    assert "would overwrite an input file" in capsys.readouterr().err
+    assert Path(task[1]).read_text() == text
+
+
+def test_unsupported_pddl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    domain = CHAIN.replace("(domain chain)", "(domain chain) (:requirements :durative-actions)")
+    task = files(tmp_path, domain, problem("chain", "(at a)", "(at g)"))
+    code, record, errors = plan(*task, "--policy", "random", capsys=capsys)
+    assert (code, record["outcome"]) == (ExitCode.UNSUPPORTED, "unsupported")
+    assert errors.startswith(f"saltus: error: {task[0]}:1:")
+
+
+def test_wrong_and_missing_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at g)"))
+    code, record, errors = plan(*task, "--policy", UNTRAINED, capsys=capsys)
+    assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "wrong policy")
+    assert errors.startswith("saltus: error: wrong policy: policy was trained on another domain than 'chain'")
+    code, record, errors = plan(*task, capsys=capsys)
+    assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "input error")
+    assert "no policy that comes with Saltus fits the domain 'chain'" in errors
+
+
+def test_a_policy_file(capsys: pytest.CaptureFixture[str]) -> None:
+    code, record, _ = plan(*BLOCKS, "--policy", UNTRAINED, "--search", "--threads", "1", capsys=capsys)
+    assert (code, record["outcome"], record["method"], record["policy"]) == (0, "plan found", "aiw-ad", UNTRAINED)
+    for part in ("read", "lookahead", "graph", "network"):
+        assert record[f"seconds_{part}"] > 0
+
+
+def test_an_invalid_plan_is_an_error_and_not_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("saltus.cli.plan.run_job", functools.partial(run_job, worker=INVALID))
+    code, record, errors = plan(*BLOCKS, "--policy", "goal-count", "--search", "--improve", capsys=capsys)
+    assert (code, record["outcome"], record["plan_file"]) == (ExitCode.CRITICAL_ERROR, "invalid plan", None)
+    assert errors.startswith("saltus: error: invalid plan: step 1 (pickup a): precondition (clear a) does not hold")
+    assert list(Path().iterdir()) == []
+
+
+def test_a_crash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("saltus.cli.plan.run_job", functools.partial(run_job, worker=double("os.abort()")))
+    code, record, errors = plan(*BLOCKS, "--policy", "goal-count", capsys=capsys)
+    assert (code, record["outcome"]) == (ExitCode.CRITICAL_ERROR, "crash")
+    assert errors == "saltus: error: crash: killed by SIGABRT\n"
+
+
+def test_limits_of_protocols() -> None:
+    assert limits_of("paper", None, None, None) == Limits(3600.0, None, 1000)
+    assert limits_of("open", None, None, None) == Limits(1800.0, 8192.0, None)
+    assert limits_of("paper", "90m", "2.5G", "none") == Limits(5400.0, 2560.0, None)
+    assert limits_of("open", "none", "none", "7") == Limits(None, None, 7)
+    assert limits_of("open", "0.5h", "512K", None) == Limits(1800.0, 0.5, None)
+    for bad in ("", "1e3", "²", "inf", "9" * 400, "1 m"):
+        with pytest.raises(ConfigurationError, match="--time-limit"):
+            limits_of("open", bad, None, None)
+
+
+@pytest.mark.parametrize("signal_number", [2, 9, 15])
+def test_no_process_survives_the_program(signal_number: int) -> None:
+    program = Path(sys.executable).with_name("saltus")
+    command = [program, "plan", *LARGE, "--policy", "random", "--time-limit", "none"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: children_of(process.pid))
+        (worker,) = children_of(process.pid)
+        process.send_signal(signal_number)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == (ExitCode.INTERRUPTED if signal_number == 2 else -signal_number)
+    assert errors == ("saltus: error: interrupted\n" if signal_number == 2 else "")
+    wait_until(lambda: not is_running(worker), 5)
+    assert not Path("sas_plan").exists()
+
+
+def test_progress_on_a_terminal() -> None:
+    """Choices, goals, tree size and seconds; nothing of it on standard output."""
+    leader, follower = pty.openpty()
+    program = Path(sys.executable).with_name("saltus")
+    command = [program, "plan", *LARGE, "--policy", "random", "--time-limit", "3"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env=environment) as process:
+        os.close(follower)
+        seen = b""
+        while select.select([leader], [], [], 20)[0]:
+            try:
+                part = os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            seen += part
+        output, _ = process.communicate(timeout=20)
+    os.close(leader)
+    assert process.returncode == ExitCode.OUT_OF_TIME
+    text = seen.decode()
+    for word in ("jumps", "of 111 goals", "trees of up to", " s"):
+        assert word in text
+    assert output.decode().startswith("no plan: time limit; ")
+
+
+# -- the IPC's call ----------------------------------------------------------------------------------------------------
+
+
+def test_ipc_plan_takes_the_last_sound_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (1, 2):
+        shutil.copy(UNTRAINED, tmp_path / f"dk.{number}")
+    (tmp_path / "dk.10").write_bytes(b"half a file")
+    (tmp_path / "plan").write_text("an old plan")
+    assert run(["ipc-plan", "dk", *BLOCKS, "plan"]) == ExitCode.SUCCESS
+    output = capsys.readouterr()
+    assert output.err.startswith("saltus: warning: dk.10: no policy file, or damaged")
+    assert "written to plan" in output.out
+    assert saltus.validate(saltus.load(*BLOCKS), saltus.read_plan("plan"))
+
+
+def test_ipc_plan_without_a_policy_searches_with_goal_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["ipc-plan", "none/dk", *BLOCKS, "plan", "--improve"]) == ExitCode.SUCCESS
+    output = capsys.readouterr()
+    assert "none/dk: no policy; expected none/dk.1, …; going on with goal-count" in output.err
+    assert [path.name for path in tmp_path.iterdir()] == ["plan"]  # better plans take the place of worse ones
+    assert saltus.validate(saltus.load(*BLOCKS), saltus.read_plan("plan"))
+
+
+def test_ipc_plan_fails_with_the_outcomes_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at g)"))
+    assert run(["ipc-plan", "dk", *task, "plan"]) == ExitCode.NO_PLAN
+    assert not (tmp_path / "plan").exists()
+    assert run(["ipc-plan", "dk", *LARGE, "plan", "--time-limit", "1"]) == ExitCode.OUT_OF_TIME
+    assert run(["ipc-plan", "dk", "none", BLOCKS[1], "plan"]) == ExitCode.INPUT_ERROR
+    assert "none: cannot be read" in capsys.readouterr().err

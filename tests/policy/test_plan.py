@@ -1,0 +1,232 @@
+"""Attempts: every way they can end, the search around a policy, and what the library offers, worked out by hand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.policy.test_rollout import CHAIN, FarthestPolicy, blocks, chain
+from tests.tasks import domain_of, task_of
+
+from saltus.lookahead import LookaheadSpec, lookahead_batch
+from saltus.policy import Attempt, Decision, GoalCountPolicy, JumpSearch, Limits, Outcome, RandomPolicy, attempts
+from saltus.policy.attempt import EXIT_CODES, PROTOCOLS
+from saltus.policy.plan import NO_LIMITS
+from saltus.policy.search import WEIGHTS
+from saltus.task import Plan, Task, validate
+
+FORK = """(define (domain fork) (:predicates (at ?x) (road ?x ?y))
+  (:action go :parameters (?x ?y) :precondition (and (at ?x) (road ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
+
+
+def roads(text: str, start: str, goal: str) -> Task:
+    """A walk over one-way roads such as `a-b b-c`."""
+    pairs = [road.split("-") for road in text.split()]
+    names = dict.fromkeys([start, goal, *(place for pair in pairs for place in pair)])
+    links = " ".join(f"(road {a} {b})" for a, b in pairs)
+    return task_of(
+        domain_of(FORK),
+        f"(define (problem f) (:domain fork) (:objects {' '.join(names)}) (:init (at {start}) {links})"
+        f" (:goal (at {goal})))",
+    )
+
+
+class Named:
+    """A flat policy whose Q-value of a place is given by the place's name."""
+
+    lookahead = LookaheadSpec(kind="flat")
+
+    def __init__(self, values: dict[str, float], **spec: object) -> None:
+        self.values = values
+        self.asked: list[str] = []
+        if spec:
+            self.lookahead = LookaheadSpec(**spec)  # type: ignore[arg-type]
+
+    def decide(self, queries):
+        trees = lookahead_batch(queries, self.lookahead)
+        decisions = []
+        for tree in trees:
+            task = tree.task
+            places = [task.atom_name(code)[4:-1] for node in range(len(tree)) for code in tree.state_of(node)]
+            self.asked.append(places[0])
+            decisions.append(Decision(tree, np.array([self.values[place] for place in places[1:]], np.float32)))
+        return decisions
+
+
+def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: bool) -> Attempt:
+    """The attempt at its end."""
+    return list(attempts(policy, task, limits, **options))[-1]
+
+
+def test_every_outcome_has_an_exit_code() -> None:
+    assert set(EXIT_CODES) == set(Outcome)
+    assert [outcome for outcome, code in EXIT_CODES.items() if code == 0] == [Outcome.FOUND]
+
+
+def test_protocols() -> None:
+    assert PROTOCOLS["paper"] == Limits(seconds=3600, choices=1000)
+    assert PROTOCOLS["open"] == Limits(seconds=1800, memory_mb=8192)
+
+
+def test_a_plan_is_found_and_validated() -> None:
+    task = chain(5, goal=4)
+    moments = list(attempts(FarthestPolicy(), task))
+    end = moments[-1]
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.FOUND, "greedy")
+    assert (end.choices, end.search_choices, end.cost, end.unit_cost) == (4, 0, 4.0, True)
+    assert end.plan is not None
+    assert validate(task, end.plan)
+    assert [moment.choices for moment in moments] == [0, 1, 2, 3, 4]
+    assert end.tree_nodes == 2 + 3 + 3 + 3  # the root and one or two neighbours
+    assert (end.largest_tree, end.goals, end.goal_count) == (3, 1, 1)
+    assert end.seconds_plan is not None
+
+
+def test_a_goal_that_holds_is_a_plan_without_actions() -> None:
+    end = last(FarthestPolicy(), chain(3, goal=0))
+    assert (end.outcome, end.choices, end.plan) == (Outcome.FOUND, 0, Plan(()))
+
+
+def test_a_dead_end_and_visited_states_are_failures_of_the_policy() -> None:
+    end = last(Named({"b": 1, "c": 0, "g": 0}), roads("a-b a-c c-g", "a", "g"))
+    assert (end.outcome, end.detail, end.choices, end.plan) == (Outcome.FAILED, "dead end", 1, None)
+    end = last(Named({"a": 0, "b": 0}), roads("a-b b-a", "a", "g"))
+    assert (end.outcome, end.detail, end.choices) == (Outcome.FAILED, "stuck", 1)
+
+
+def test_no_applicable_jump() -> None:
+    end = last(Named({}), roads("b-a", "a", "g"), search=True)
+    assert (end.outcome, end.greedy_outcome, end.choices) == (Outcome.NO_JUMP, Outcome.NO_JUMP, 0)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_choice_limit(most: int) -> None:
+    end = last(FarthestPolicy(), chain(5, goal=4), Limits(choices=most))
+    assert (end.outcome, end.choices, end.plan) == (Outcome.CHOICES, most, None)
+    assert last(FarthestPolicy(), chain(5, goal=4), Limits(choices=4)).outcome is Outcome.FOUND
+
+
+def test_time_limit_between_decisions() -> None:
+    task = chain(5, goal=4)
+    moments = attempts(FarthestPolicy(), task, Limits(seconds=100), started=-1e9)
+    assert list(moments)[-1].outcome is Outcome.TIME
+    end = last(FarthestPolicy(), task, Limits(seconds=1e-9), search=True)
+    assert (end.outcome, end.greedy_outcome, end.search_choices) == (Outcome.TIME, Outcome.TIME, 0)
+
+
+def test_the_validator_refuses_a_plan_of_a_faulty_tree() -> None:
+    class Faulty(FarthestPolicy):
+        """Its trees name other actions than those that lead to their states."""
+
+        def decide(self, queries):
+            decisions = super().decide(queries)
+            trees = [replace(entry.tree, argument=np.zeros_like(entry.tree.argument)) for entry in decisions]
+            return [Decision(tree, entry.q) for tree, entry in zip(trees, decisions, strict=True)]
+
+    end = last(Faulty(), chain(5, goal=4))
+    assert (end.outcome, end.greedy_outcome, end.plan) == (Outcome.INVALID, Outcome.INVALID, None)
+    assert "step 1 (go n0 n0): precondition (next n0 n0) does not hold" in end.detail
+
+
+# -- search ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_search_backs_out_of_a_dead_end() -> None:
+    task = roads("a-b b-x a-c c-g", "a", "g")
+    policy = Named({"b": -1, "x": -1, "c": -5, "g": -1})
+    assert last(policy, task).outcome is Outcome.FAILED
+    end = last(policy, task, search=True)
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.FAILED, "search")
+    assert end.plan == Plan.of(["(go a c)", "(go c g)"])
+    assert (end.choices, end.search_choices) == (2, 1)
+
+
+def test_the_search_goes_on_where_the_choice_limit_cut_the_rollout_off() -> None:
+    end = last(FarthestPolicy(), chain(6, goal=5), Limits(choices=3), search=True)
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.CHOICES, "search")
+    assert (end.choices, end.search_choices, end.cost) == (3, 2, 5.0)
+
+
+def test_a_rollout_that_wanders_leaves_time_for_the_search() -> None:
+    """It has used up its share before the first decision; the search starts there."""
+    end = list(attempts(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=True, greedy_share=1e-9))[-1]
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.TIME, "search")
+    assert (end.choices, end.search_choices) == (0, 3)
+    alone = list(attempts(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), greedy_share=1e-9))[-1]
+    assert alone.found_by == "greedy"  # without a search there is nobody to leave time for
+
+
+def test_the_search_may_decide_as_often_as_the_rollout() -> None:
+    end = last(FarthestPolicy(), chain(9, goal=8), Limits(choices=2), search=True)
+    assert (end.outcome, end.choices, end.search_choices) == (Outcome.CHOICES, 2, 2)
+
+
+def test_the_search_ends_where_all_states_were_decided_about() -> None:
+    task = roads("a-b b-a b-c c-a c-d", "a", "g")
+    policy = Named(dict.fromkeys("abcd", -1.0))
+    end = last(policy, task, search=True)
+    assert (end.outcome, end.detail) == (Outcome.FAILED, "the search came to its end")
+    assert sorted(policy.asked) == ["a", "b", "c", "d"]  # each once: what the rollout decided is not decided again
+
+
+def test_the_queues_take_turns() -> None:
+    """From a, the hopeful queue follows b's large values first, the other one prefers few jumps."""
+    task = roads("a-b a-c b-d d-e e-f c-h h-g", "a", "g")
+    values = {"b": -4.0, "c": -4.5, "d": -3.9, "e": -3.8, "f": -3.7, "h": -2.0, "g": 0.0}
+    search = JumpSearch(Named(values), task)
+    assert WEIGHTS[0] > WEIGHTS[1] == 1.0
+    list(search.run())
+    asked = [task.atom_name(next(iter(node.state)))[4:-1] for node in search.nodes]
+    # weight 10: b (0 + 40); weight 1: c (0 + 4.5, against d 1 + 3.9); weight 10: h (1 + 20, against d 1 + 39)
+    assert asked == ["a", "b", "c", "h"]
+    assert search.solution == [task.action(text) for text in ("(go a c)", "(go c h)", "(go h g)")]
+
+
+def test_the_search_is_the_same_every_time_and_does_not_depend_on_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> tuple[object, ...]:
+        end = last(RandomPolicy(np.random.default_rng(2)), blocks(7, 3), Limits(choices=5), search=True)
+        return end.outcome, end.search_choices, end.plan, end.tree_nodes
+
+    first = run()
+    assert run() == first
+    monkeypatch.setattr("saltus.policy.search.CACHED_NODES", 0)
+    assert run() == first
+
+
+def test_search_solves_what_the_greedy_rollout_cannot() -> None:
+    """Goal counts fail on this problem with a dead end (a spanner left behind), and a search with them does not."""
+    from saltus.domains import DOMAINS, generate_problem
+
+    task = task_of(domain_of(DOMAINS["spanner"].path.read_text()), generate_problem("spanner", "training", 5, 10, 0))
+    policy = GoalCountPolicy(np.random.default_rng(0))
+    assert policy.solve(task).outcome is Outcome.FAILED
+    end = policy.solve(task, Limits(choices=1000), search=True)
+    assert (end.outcome, end.found_by) == (Outcome.FOUND, "search")
+    assert validate(task, end.plan)
+
+
+# -- library -----------------------------------------------------------------------------------------------------------
+
+
+def test_policies_plan() -> None:
+    task = blocks(5, 1)
+    policy = GoalCountPolicy(np.random.default_rng(0))
+    plan = policy.plan(task)
+    assert plan is not None
+    assert validate(task, plan)
+    assert policy.clock.seconds["lookahead"] > 0
+    assert policy.clock.seconds["network"] == 0
+    assert policy.plan(task, max_choices=0) is None
+    unsolvable = task_of(
+        domain_of(CHAIN), "(define (problem c) (:domain chain) (:objects a b) (:init (at a)) (:goal (at b)))"
+    )
+    assert policy.plan(unsolvable, search=True) is None
+
+
+def test_importing_the_package_leaves_pytorch_alone() -> None:
+    code = "import sys, saltus, saltus.policy, saltus.cli.main; saltus.load_policy; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,129 @@
+"""Policies by name, by file, by the domain they fit."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import save_file
+from tests.conftest import ROOT
+from tests.tasks import domain_of, task_of
+
+import saltus
+from saltus.domains import DOMAINS, generate_problem
+from saltus.errors import InputError, PolicyError, WrongPolicyError
+from saltus.policy import GoalCountPolicy, LearnedPolicy
+from saltus.policy.shipped import (
+    POLICIES,
+    find_device,
+    find_policy,
+    numbered_files,
+    open_learned,
+    open_policy,
+    policy_name,
+    policy_path,
+    read_description,
+)
+
+FILE = ROOT / "examples" / "blocksworld" / "untrained.safetensors"
+BLOCKS = (ROOT / "examples" / "blocksworld" / "domain.pddl").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two copies of one policy."""
+    for name in ("towers", "zebra"):
+        shutil.copy(FILE, tmp_path / f"{name}.safetensors")
+    return tmp_path
+
+
+def test_a_policy_is_found_by_the_signature_whatever_the_names(folder: Path) -> None:
+    renamed = domain_of(BLOCKS.replace("(domain blocksworld)", "(domain something-else)"))
+    assert find_policy(renamed, folder) == folder / "towers.safetensors"  # the first by name
+
+
+def test_no_policy_fits(folder: Path, tmp_path: Path) -> None:
+    ferry = domain_of(DOMAINS["ferry"].path.read_text())
+    with pytest.raises(PolicyError, match=r"no policy in .* fits the domain 'ferry' .*there are towers, zebra"):
+        find_policy(ferry, folder)
+    with pytest.raises(PolicyError, match="there is none at all"):
+        find_policy(ferry, tmp_path / "nowhere")
+    other = domain_of(BLOCKS.replace("(on-table ?x)", "(on-table ?x) (heavy ?x)", 1))
+    with pytest.raises(PolicyError, match="fits the domain 'blocksworld'"):
+        find_policy(other, folder)
+
+
+def test_a_damaged_file_among_the_policies_is_named(folder: Path) -> None:
+    (folder / "aaa.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(PolicyError, match=r"aaa\.safetensors: no policy file, or damaged"):
+        find_policy(domain_of(BLOCKS), folder)
+
+
+def test_a_file_of_tensors_is_no_policy(tmp_path: Path) -> None:
+    save_file({}, tmp_path / "plain.safetensors")
+    with pytest.raises(PolicyError, match="no policy file, or damaged"):
+        read_description(tmp_path / "plain.safetensors")
+
+
+def test_names_files_and_what_is_neither(folder: Path) -> None:
+    assert policy_path("zebra", folder) == folder / "zebra.safetensors"
+    assert policy_path(str(FILE), folder) == FILE
+    assert policy_path("none.safetensors", folder) == Path("none.safetensors")  # refused when it is opened
+    with pytest.raises(PolicyError, match=r"no policy 'zebro'.*did you mean 'zebra'"):
+        policy_path("zebro", folder)
+    with pytest.raises(PolicyError, match="known are towers, zebra, random, goal-count"):
+        policy_path("qqqqqqqq", folder)
+    assert policy_name(POLICIES / "ferry.safetensors") == "ferry"
+    assert policy_name(str(FILE)) == str(FILE)
+    assert policy_name("goal-count") == "goal-count"
+
+
+def test_load_policy_plans() -> None:
+    task = saltus.load(ROOT / "examples/blocksworld/domain.pddl", ROOT / "examples/blocksworld/p03.pddl")
+    policy = saltus.load_policy(FILE)
+    assert isinstance(policy, LearnedPolicy)
+    plan = policy.plan(task, search=True, max_choices=500)
+    assert plan is not None
+    assert saltus.validate(task, plan)
+    assert all(seconds > 0 for seconds in policy.clock.seconds.values())
+    assert isinstance(saltus.load_policy("goal-count", seed=3), GoalCountPolicy)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = saltus.nonsense  # type: ignore[attr-defined]
+
+
+def test_a_policy_of_another_domain_is_refused() -> None:
+    ferry = domain_of(DOMAINS["ferry"].path.read_text())
+    with pytest.raises(WrongPolicyError, match="trained on another domain than 'ferry'"):
+        open_policy(str(FILE), ferry)
+    with pytest.raises(WrongPolicyError, match="trained on another domain"):
+        saltus.load_policy(FILE).plan(task_of(ferry, generate_problem("ferry", "training", 0, 5, 0)))
+
+
+def test_of_numbered_policies_the_last_sound_one_is_taken(tmp_path: Path) -> None:
+    domain = domain_of(BLOCKS)
+    for number in (1, 9, 10):
+        shutil.copy(FILE, tmp_path / f"dk.{number}")
+    for name in ("dk.11", "dk.x", "dk.1.tmp", "other.12", "dk"):
+        (tmp_path / name).write_bytes(b"half a file")
+    assert [path.name for path in numbered_files(tmp_path / "dk")] == ["dk.11", "dk.10", "dk.9", "dk.1"]
+    _, name, refused = open_learned(tmp_path / "dk", domain)
+    assert name == str(tmp_path / "dk.10")
+    assert len(refused) == 1
+    assert "dk.11: no policy file, or damaged" in refused[0]
+    with pytest.raises(PolicyError, match=r"no policy: .*dk\.11.*another domain"):
+        open_learned(tmp_path / "dk", domain_of(DOMAINS["ferry"].path.read_text()))
+    with pytest.raises(PolicyError, match=r"none: no policy; expected .*none\.1"):
+        open_learned(tmp_path / "none", domain)
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_device("cpu") == "cpu"
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert find_device("auto") == "cpu"
+    with pytest.raises(InputError, match="no GPU"):
+        find_device("cuda")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert (find_device("auto"), find_device("cuda")) == ("cuda", "cuda")
+    with pytest.raises(saltus.ConfigurationError, match="expected one of auto, cpu, cuda"):
+        find_device("tpu")

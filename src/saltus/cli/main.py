@@ -12,7 +12,7 @@ from typing import ParamSpec
 import typer
 
 import saltus
-from saltus.cli import explore, generate, graph, inspect, output, policies
+from saltus.cli import explain, explore, generate, graph, inspect, output, policies, report
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -30,6 +30,8 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "domains": generate.domains,
     "generate": generate.generate,
     "policies": policies.policies,
+    "report": report.report,
+    "explain": explain.explain,
 }
 
 

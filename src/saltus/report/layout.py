@@ -1,0 +1,97 @@
+"""Stage `report`: a lookahead tree in, a drawing of its best part out: which nodes are shown, and where.
+
+Depths are columns from left to right. Of every depth the candidates with the best Q-values are shown, and the whole
+path of the jump; a node whose parent is hidden hangs on its nearest ancestor that is shown. Within a column nodes are
+ordered by their parents, so that edges between neighbouring columns do not cross, and lie as close to their parents as
+the others let them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus.lookahead import LookaheadTree
+
+MOST_SHOWN = 700
+"""Nodes of one drawing, more or less: deep trees show fewer of every depth."""
+FEWEST_A_DEPTH = 3
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Nodes that are shown, ascending, the root first; all lists are per shown node unless said otherwise."""
+
+    nodes: list[int]
+    parents: list[int]
+    """Place in these lists of the nearest ancestor that is shown; -1 for the root."""
+    rows: list[float]
+    """Vertical place; the least is 0, neighbours in a column are at least 1 apart."""
+    hidden: list[int]
+    """For every depth, nodes that are not shown."""
+
+
+def draw(tree: LookaheadTree, q: NDArray[np.float32], jump: int, per_depth: int) -> Drawing:
+    """The best `per_depth` nodes of every depth and the path to the node `jump`."""
+    depths = int(tree.depth.max()) + 1
+    most = max(min(FEWEST_A_DEPTH, per_depth), min(per_depth, MOST_SHOWN // depths))
+    shown = {0}
+    order = np.lexsort((np.arange(len(q)), -q, tree.depth[1:])) + 1  # by depth, then falling Q, then number
+    starts = np.searchsorted(tree.depth[order], np.arange(1, depths + 1))
+    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        shown.update(order[begin : min(end, begin + most)].tolist())
+    node = jump
+    while node > 0:
+        shown.add(node)
+        node = int(tree.parent[node])
+    nodes = sorted(shown)
+    place = {node: i for i, node in enumerate(nodes)}
+    parents = [-1]
+    for node in nodes[1:]:
+        ancestor = int(tree.parent[node])
+        while ancestor not in place:
+            ancestor = int(tree.parent[ancestor])
+        parents.append(place[ancestor])
+    depth = tree.depth[nodes]
+    counts = np.bincount(tree.depth, minlength=depths) - np.bincount(depth, minlength=depths)
+    values = [float("inf"), *(float(q[node - 1]) for node in nodes[1:])]
+    return Drawing(nodes, parents, place_rows(parents, depth.tolist(), values), counts.tolist())
+
+
+def place_rows(parents: Sequence[int], depths: Sequence[int], values: Sequence[float]) -> list[float]:
+    """Vertical places of nodes, given their parents' numbers, their depths and their values, the best on top."""
+    rows = [0.0] * len(parents)
+    for depth in range(1, max(depths) + 1):
+        column = [i for i, found in enumerate(depths) if found == depth]
+        column.sort(key=lambda i: (rows[parents[i]], parents[i], -values[i], i))
+        siblings: dict[int, list[int]] = {}
+        for i in column:
+            siblings.setdefault(parents[i], []).append(i)
+        wished = [
+            rows[parent] + j - (len(children) - 1) / 2
+            for parent, children in siblings.items()
+            for j in range(len(children))
+        ]
+        for i, row in zip(column, spread(wished), strict=True):
+            rows[i] = row
+    least = min(rows)
+    return [round(row - least, 3) for row in rows]
+
+
+def spread(wished: Sequence[float]) -> list[float]:
+    """Places at least 1 apart, in the given order, with the least sum of squared distances to the wished ones.
+
+    Less their numbers the places must not fall: isotonic regression, by merging neighbours that do.
+    """
+    blocks: list[tuple[float, int]] = []  # mean and size
+    for i, wish in enumerate(wished):
+        mean, size = wish - i, 1
+        while blocks and blocks[-1][0] >= mean:
+            before, count = blocks.pop()
+            mean, size = (mean * size + before * count) / (size + count), size + count
+        blocks.append((mean, size))
+    level = [mean for mean, size in blocks for _ in range(size)]
+    return [mean + i for i, mean in enumerate(level)]

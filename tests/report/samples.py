@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from saltus.report.paper import read_paper
+from saltus.report.records import Record, RecordFile
+from saltus.report.series import Series, make_series
 
+FIELDS = Record.__dataclass_fields__.keys() - {"version"}
 SPLITS = {"easy": 1.0, "medium": 0.8, "hard": 0.35}
 """Splits and the chance of a good policy there."""
 
@@ -95,6 +98,18 @@ def random_records(method: str, seed: int, domains: Iterable[str], speed: float 
                     )
                 )
     return records
+
+
+def series_of(*files: Sequence[dict[str, Any]]) -> list[Series]:
+    """The series of lists of records."""
+    read = []
+    for number, entries in enumerate(files):
+        records = [
+            Record(**{key: entry[key] for key in entry.keys() & FIELDS}, file=f"file{number}.jsonl", line=i + 1)
+            for i, entry in enumerate(entries)
+        ]
+        read.append(RecordFile(f"file{number}.jsonl", tuple(records)))
+    return make_series(read)[0]
 
 
 def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:

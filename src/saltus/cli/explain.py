@@ -38,6 +38,7 @@ def explain(
 
     task = read_task(domain, problem)
     chosen = open_policy(policy, task, seed)
+    name = Path(policy).name
     terminal = output.error_console()
     if terminal.is_terminal:
         with terminal.status("looking ahead") as status:
@@ -49,9 +50,9 @@ def explain(
                 goals = int(step.tree.goals[step.node])
                 status.update(f"jump {taken}: {goals} goals, tree of {len(step.tree):,}")
 
-            content = trace(task, chosen, policy, max_choices=max_choices, per_depth=per_depth, see=tell)
+            content = trace(task, chosen, name, max_choices=max_choices, per_depth=per_depth, see=tell)
     else:
-        content = trace(task, chosen, policy, max_choices=max_choices, per_depth=per_depth)
+        content = trace(task, chosen, name, max_choices=max_choices, per_depth=per_depth)
     write_page(out, explain_page(content))
     print(f"{ending_text(content)}; page written to {out}")
 

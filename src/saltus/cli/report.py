@@ -37,7 +37,7 @@ def report(
 
     Examples:
 
-        saltus report examples/records/goal-count.jsonl examples/records/random.jsonl --html report.html
+        saltus report examples/records/goal-count.jsonl examples/records/lama-first.jsonl --html report.html
 
         saltus report examples/records/goal-count.jsonl --json
     """

@@ -100,10 +100,11 @@ def _pair(left: Series, right: Series) -> Table:
         group = f"{measure.name}, geometric mean"
         columns += [Column(left.label, group), Column(right.label, group)]
         columns.append(Column("ratio", group, title=f"{right.label} / {left.label}; above 1: {left.label} is better"))
-    columns.append(Column("shorter : same : longer", title=f"problems by plan length of {left.label}"))
+    for name, word in (("<", "shorter"), ("=", "of the same length"), (">", "longer")):
+        columns.append(Column(name, "plans", title=f"problems where the plan of {left.label} is {word}"))
     notes = [
         f"Means over problems that both solved; ratio: {right.label} / {left.label}, above 1 where {left.label} is "
-        "better."
+        f"better. Plans <, =, >: problems where that of {left.label} is shorter, of the same length, longer."
     ]
     for one, other in ((left, right), (right, left)):
         alone = len(one.records.keys() - other.records.keys())
@@ -126,7 +127,7 @@ def _pair_row(name: str, left: Series, right: Series, tried: Sequence[Key], comm
         cells.append(Cell(shown, sign=sign, title=f"{plural(len(rows), 'problem')}"))
     lengths = figures([left, right], common, LENGTH)
     counts = (sum(a < b for a, b in lengths), sum(a == b for a, b in lengths), sum(a > b for a, b in lengths))
-    cells.append(Cell(" : ".join(map(str, counts)) if lengths else NOTHING))
+    cells += [Cell(f"{count:,}" if lengths else NOTHING) for count in counts]
     return Row(tuple(cells), level)
 
 

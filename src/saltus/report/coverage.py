@@ -99,6 +99,8 @@ def _ours(records: Sequence[Record], of: int, paired: tuple[str, int] | None) ->
     solved = sum(record.solved for record in records)
     outcomes = Counter(record.outcome for record in records)
     title = ", ".join(f"{outcome}: {outcomes[outcome]}" for outcome in sorted(outcomes, key=_outcome_order))
+    searched = sum(record.solved and record.found_by == "search" for record in records)
+    title += f"; {searched} of the plans by search" if searched else ""
     sign = ""
     if paired is not None:
         column, cell = paired
@@ -165,9 +167,18 @@ def outcome_table(series: Sequence[Series]) -> Table:
         sign = "" if outcome in (SOLVED, *FAILURES) else "bad"
         cells = [Cell(f"{count[outcome]:,}" if count[outcome] else NOTHING, sign=sign) for count in counts]
         rows.append(Row((Cell(outcome, sign=sign), *cells)))
+        if outcome == SOLVED:
+            rows += _searched(series)
     rows.append(Row((Cell("records"), *(Cell(f"{count.total():,}") for count in counts)), "total"))
     columns = (Column("outcome", text=True), *(Column(entry.label, title=_about(entry)) for entry in series))
     return Table("outcomes", "Outcomes", columns, tuple(rows))
+
+
+def _searched(series: Sequence[Series]) -> list[Row]:
+    """A row that says how many plans were found by search, if any was."""
+    counts = [sum(record.found_by == "search" for record in entry.solved) for entry in series]
+    cells = [Cell(f"{count:,}" if count else NOTHING) for count in counts]
+    return [Row((Cell("by search"), *cells), "split")] if any(counts) else []
 
 
 def unexplained_table(series: Sequence[Series]) -> Table | None:

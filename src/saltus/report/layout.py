@@ -2,8 +2,8 @@
 
 Depths are columns from left to right. Of every depth the candidates with the best Q-values are shown, and the whole
 path of the jump; a node whose parent is hidden hangs on its nearest ancestor that is shown. Within a column nodes are
-ordered by their parents, so that edges between neighbouring columns do not cross, and lie as close to their parents as
-the others let them.
+ordered by their parents, so that edges between neighbouring columns do not cross. The path of the jump is straight, and
+so are other branches as far as their neighbours let them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from saltus.lookahead import LookaheadTree
 MOST_SHOWN = 700
 """Nodes of one drawing, more or less: deep trees show fewer of every depth."""
 FEWEST_A_DEPTH = 3
+PULL = 1000.0
+"""How much more the path of the jump weighs than all the other nodes when places are shared out."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,23 @@ def draw(tree: LookaheadTree, q: NDArray[np.float32], jump: int, per_depth: int)
     depth = tree.depth[nodes]
     counts = np.bincount(tree.depth, minlength=depths) - np.bincount(depth, minlength=depths)
     values = [float("inf"), *(float(q[node - 1]) for node in nodes[1:])]
-    return Drawing(nodes, parents, place_rows(parents, depth.tolist(), values), counts.tolist())
+    rows = place_rows(parents, depth.tolist(), values, place[jump])
+    return Drawing(nodes, parents, rows, counts.tolist())
 
 
-def place_rows(parents: Sequence[int], depths: Sequence[int], values: Sequence[float]) -> list[float]:
-    """Vertical places of nodes, given their parents' numbers, their depths and their values, the best on top."""
+def place_rows(parents: Sequence[int], depths: Sequence[int], values: Sequence[float], jump: int) -> list[float]:
+    """Vertical places of nodes, given their parents' numbers, their depths and their values, the best on top.
+
+    Of every node's children the one on the way to the jump, or else the one with the most nodes below it, goes straight
+    on, and its siblings lie around it.
+    """
+    weight = [1.0] * len(parents)
+    for i in range(len(parents) - 1, 0, -1):
+        weight[parents[i]] += weight[i]
+    node = jump
+    while node > 0:
+        weight[node] += PULL * len(parents)
+        node = parents[node]
     rows = [0.0] * len(parents)
     for depth in range(1, max(depths) + 1):
         column = [i for i, found in enumerate(depths) if found == depth]
@@ -70,28 +84,28 @@ def place_rows(parents: Sequence[int], depths: Sequence[int], values: Sequence[f
         siblings: dict[int, list[int]] = {}
         for i in column:
             siblings.setdefault(parents[i], []).append(i)
-        wished = [
-            rows[parent] + j - (len(children) - 1) / 2
-            for parent, children in siblings.items()
-            for j in range(len(children))
-        ]
-        for i, row in zip(column, spread(wished), strict=True):
+        wished: list[float] = []
+        for parent, children in siblings.items():
+            straight = max(range(len(children)), key=lambda j: (weight[children[j]], -j))
+            wished += [rows[parent] + j - straight for j in range(len(children))]
+        for i, row in zip(column, spread(wished, [weight[i] for i in column]), strict=True):
             rows[i] = row
     least = min(rows)
     return [round(row - least, 3) for row in rows]
 
 
-def spread(wished: Sequence[float]) -> list[float]:
-    """Places at least 1 apart, in the given order, with the least sum of squared distances to the wished ones.
+def spread(wished: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Places at least 1 apart, in the given order, with the least weighted sum of squared distances to the wished ones.
 
     Less their numbers the places must not fall: isotonic regression, by merging neighbours that do.
     """
-    blocks: list[tuple[float, int]] = []  # mean and size
-    for i, wish in enumerate(wished):
+    blocks: list[tuple[float, float, int]] = []  # mean, weight and size
+    for i, (wish, weight) in enumerate(zip(wished, weights, strict=True)):
         mean, size = wish - i, 1
         while blocks and blocks[-1][0] >= mean:
-            before, count = blocks.pop()
-            mean, size = (mean * size + before * count) / (size + count), size + count
-        blocks.append((mean, size))
-    level = [mean for mean, size in blocks for _ in range(size)]
+            before, heavy, count = blocks.pop()
+            mean = (mean * weight + before * heavy) / (weight + heavy)
+            weight, size = weight + heavy, size + count
+        blocks.append((mean, weight, size))
+    level = [mean for mean, _, size in blocks for _ in range(size)]
     return [mean + i for i, mean in enumerate(level)]

@@ -53,6 +53,8 @@ class Record:
     plan_cost: float | None = None
     seconds: float | None = None
     peak_memory_mb: float | None = None
+    found_by: str = ""
+    """greedy or search, where there is a plan."""
     version: str = ""
     """Of the program that wrote it."""
     file: str = field(default="", compare=False)
@@ -206,7 +208,7 @@ def _is_figure(value: object) -> bool:
 
 _FIELDS: dict[str, tuple[str, Callable[[object], bool], bool]] = {
     **dict.fromkeys(("domain", "split", "problem", "method", "outcome"), ("a name", _is_name, True)),
-    **dict.fromkeys(("policy", "configuration", "protocol", "detail"), ("a text", _is_text, False)),
+    **dict.fromkeys(("policy", "configuration", "protocol", "detail", "found_by"), ("a text", _is_text, False)),
     **dict.fromkeys(("search", "improve"), ("true or false", _is_flag, False)),
     **dict.fromkeys(("objects", "choices", "plan_length"), ("a whole number", _is_count, False)),
     **dict.fromkeys(("plan_cost", "seconds", "peak_memory_mb"), ("a number", _is_figure, False)),

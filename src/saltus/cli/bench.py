@@ -19,8 +19,18 @@ from saltus.bench.schedule import LocalRunner, Run, Runner, Tally, make_runs
 from saltus.bench.schedule import bench as run_bench
 from saltus.cli import output
 from saltus.cli.exit_codes import ExitCode
-from saltus.cli.options import Device, MaxChoices, MemoryLimit, Protocol, Search, Seed, TimeLimit, limits_of
-from saltus.cli.plan import Improve, check_device
+from saltus.cli.options import (
+    Device,
+    MaxChoices,
+    MemoryLimit,
+    Protocol,
+    Search,
+    Seed,
+    TimeLimit,
+    check_device,
+    limits_of,
+)
+from saltus.cli.plan import Improve
 from saltus.errors import ConfigurationError
 from saltus.policy.attempt import Outcome
 from saltus.policy.policies import YARDSTICKS

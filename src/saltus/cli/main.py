@@ -12,7 +12,7 @@ from typing import ParamSpec
 import typer
 
 import saltus
-from saltus.cli import bench, explore, generate, graph, inspect, output, plan, policies, train
+from saltus.cli import bench, explain, explore, generate, graph, inspect, output, plan, policies, report, train
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -33,8 +33,11 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "train": train.train,
     "train-all": train.train_all,
     "plan": plan.plan,
+    "ipc-learn": train.ipc_learn,
     "ipc-plan": plan.ipc_plan,
     "bench": bench.bench,
+    "report": report.report,
+    "explain": explain.explain,
 }
 
 

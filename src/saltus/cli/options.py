@@ -13,12 +13,9 @@ from saltus.errors import ConfigurationError, shorten
 from saltus.policy.attempt import PROTOCOLS, Limits
 from saltus.policy.shipped import DEVICES
 
-SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 
-TimeLimit = Annotated[
-    str | None, typer.Option(help="Wall-clock time: seconds, or with a suffix s, m or h; none for no limit.")
-]
+TimeLimit = Annotated[str | None, typer.Option(help="Wall-clock time: 90, 10m, 1h30m; none for no limit.")]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Resident memory: MiB, or with a suffix K, M or G; none for no limit.")
 ]
@@ -38,10 +35,31 @@ def limits_of(protocol: str, time: str | None, memory: str | None, choices: str 
     if protocol not in PROTOCOLS:
         raise ConfigurationError(f"--protocol {shorten(protocol)}: expected one of {', '.join(PROTOCOLS)}")
     default = PROTOCOLS[protocol]
-    seconds = default.seconds if time is None else amount("--time-limit", time, SECONDS)
+    seconds = default.seconds if time is None else seconds_of("--time-limit", time)
     megabytes = default.memory_mb if memory is None else amount("--memory-limit", memory, MEGABYTES)
     count = default.choices if choices is None else whole("--max-choices", choices)
     return Limits(seconds, megabytes, count)
+
+
+def seconds_of(option: str, text: str) -> float | None:
+    """Seconds of 90, 90s, 10m, 1h30m; None for `none`."""
+    if text.strip().lower() == "none":
+        return None
+    number = r"(\d+(?:\.\d+)?)"
+    found = re.fullmatch(f"(?:{number}h)?(?:{number}m)?(?:{number}s?)?", text.strip().lower(), re.ASCII)
+    if not text.strip() or found is None:
+        raise ConfigurationError(f"{option} {shorten(text)}: expected a time such as 90, 10m or 1h30m, or none")
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    total = 3600 * hours + 60 * minutes + seconds
+    if not 0 < total < math.inf:
+        raise ConfigurationError(f"{option} {shorten(text)}: expected more than 0")
+    return total
+
+
+def check_device(device: str) -> None:
+    """Refuses a device that there is no name for; whether it is there is found out where it is used."""
+    if device not in DEVICES:
+        raise ConfigurationError(f"--device {device}: expected one of {', '.join(DEVICES)}")
 
 
 def amount(option: str, text: str, units: Mapping[str, float]) -> float | None:

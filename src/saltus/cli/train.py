@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from saltus.cli import output
+from saltus.cli.inspect import DomainFile
+from saltus.cli.options import Device, check_device, seconds_of
 from saltus.errors import ConfigurationError, suggestion
 from saltus.files import WriteError
 
@@ -27,14 +28,11 @@ if TYPE_CHECKING:
 LINE_EVERY = 10.0
 """Seconds between lines of progress where there is no terminal."""
 
-DEVICES = ("auto", "cpu", "cuda")
-
 Config = Annotated[str | None, typer.Option(help="Configuration: a name ('aiw-ad', 'paper', …) or a TOML file.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value; may be repeated.")
 ]
-TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
 Threads = Annotated[int | None, typer.Option(help="Threads; by default all cores for lookahead, half for PyTorch.")]
 
 
@@ -59,7 +57,8 @@ def train(
 
         saltus train examples/blocksworld --out runs/first --resume
     """
-    seconds = parse_time(time_limit, "--time-limit") if time_limit is not None else None
+    seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
+    check_device(device)
     run = open_run(folder, out, config, settings or [], seed, device, threads, resume)
     with stop_signals() as stopped, shown(run) as show:
         for event in run.events(lambda: bool(stopped), seconds):
@@ -85,6 +84,7 @@ def open_run(
     from saltus.learn.problems import load_problems
     from saltus.learn.run import Run, RunDescription, RunFolder
     from saltus.learn.trainer import Trainer
+    from saltus.policy.shipped import find_device
 
     place = find_device(device)
     run_folder = RunFolder(out, output.warning)
@@ -134,30 +134,6 @@ def extended(description: RunDescription, settings: list[str]) -> RunDescription
     values = plain_values(description.configuration)
     values["training"]["episodes"] = episodes
     return replace(description, configuration=configuration_of(values))
-
-
-def find_device(name: str) -> str:
-    """The device meant by auto, cpu or cuda."""
-    import torch
-
-    if name not in DEVICES:
-        raise ConfigurationError(f"--device {name}: expected one of {', '.join(DEVICES)}")
-    found = torch.cuda.is_available()
-    if name == "cuda" and not found:
-        raise ConfigurationError("--device cuda: PyTorch finds no GPU here")
-    return "cuda" if found and name != "cpu" else "cpu"
-
-
-def parse_time(text: str, option: str) -> float:
-    """Seconds of 90, 90s, 10m, 1h30m."""
-    found = re.fullmatch(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?", text.strip().lower())
-    if not text.strip() or found is None:
-        raise ConfigurationError(f"{option} {text}: expected a time such as 90, 10m or 1h30m")
-    hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    total = 3600 * hours + 60 * minutes + seconds
-    if total <= 0:
-        raise ConfigurationError(f"{option} {text}: expected more than 0")
-    return total
 
 
 @contextmanager
@@ -280,7 +256,8 @@ def train_all(
     from saltus.task import find_suites
 
     if time_limit is not None:
-        parse_time(time_limit, "--time-limit")
+        seconds_of("--time-limit", time_limit)
+    check_device(device)
     load_checked(config, settings or [])
     found = find_suites(suites)
     known = [suite.name for suite in found]
@@ -310,3 +287,70 @@ def load_checked(config: str | None, settings: list[str]) -> None:
     from saltus.learn.config import load_configuration
 
     load_configuration(config, settings)
+
+
+def ipc_learn(
+    knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files to write: DK.1, DK.2, …")],
+    domain: DomainFile,
+    tasks: Annotated[list[Path], typer.Argument(metavar="TASK…", help="Problem files to learn from.")],
+    config: Config = None,
+    settings: Settings = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same machine: same policy.", min=0)] = 0,
+    time_limit: TimeLimit = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Learn as the IPC's learning track asks for it: every better policy is written as the next of DK.1, DK.2, …
+
+    The largest problems, a quarter of them and at most thirty, are kept for validation. SIGTERM ends the run cleanly.
+
+    Example:
+
+        saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --set episodes=1
+    """
+    import torch
+
+    from saltus.domains.larger import larger_problems
+    from saltus.learn.config import load_configuration
+    from saltus.learn.problems import listed_problems
+    from saltus.learn.run import Run, RunDescription, RunFolder
+    from saltus.learn.trainer import Trainer
+    from saltus.policy.shipped import find_device
+
+    seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
+    check_device(device)
+    configuration = load_configuration(config, settings or [])
+    problems = listed_problems(domain, tasks, configuration)
+    for message in problems.warnings:
+        output.warning(message)
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
+    largest = max(len(task.objects) for task in problems.training)
+    larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
+    place = find_device(device)
+    trainer = Trainer(
+        configuration, problems.training, problems.held_out, larger, seed=seed, device=place, threads=threads
+    )
+    folder = RunFolder(knowledge.parent, output.warning)
+    run = Run(trainer, folder, problems, RunDescription(str(domain), seed, configuration))
+    started = time.monotonic()
+    written = 0
+    with stop_signals() as stopped, shown(run) as show:
+
+        def is_over() -> bool:
+            return bool(stopped) or (seconds is not None and time.monotonic() - started >= seconds)
+
+        for event in trainer.train(is_over):
+            run.elapsed = time.monotonic() - started
+            show(event)
+            if is_validation(event) and trainer.best is event:
+                written += folder.save_policy(numbered(knowledge, written + 1), trainer, run.record(event))
+    if not written:
+        written += folder.save_policy(numbered(knowledge, 1), trainer, run.record(None))
+    if not written:
+        raise WriteError(f"{numbered(knowledge, 1)}: cannot be written")
+    print(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {numbered(knowledge, written)}")
+
+
+def numbered(prefix: Path, number: int) -> Path:
+    """File of the n-th policy of a prefix."""
+    return prefix.with_name(f"{prefix.name}.{number}")

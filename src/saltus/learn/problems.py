@@ -11,6 +11,9 @@ from saltus.learn.config import Configuration
 from saltus.pddl import Domain, Source, parse_domain
 from saltus.task import Suite, Task, find_suite, load
 
+MOST_HELD_OUT = 30
+"""Problems kept for validation where no folder says which."""
+
 
 @dataclass(frozen=True)
 class Problems:
@@ -40,6 +43,18 @@ def load_problems(folder: Path | str, configuration: Configuration) -> Problems:
     if not held_out:
         warnings.append("no validation problems; the last checkpoint will be the policy")
     return Problems(suite.name, domain, training, held_out, warnings)
+
+
+def listed_problems(domain_file: Path, files: Sequence[Path], configuration: Configuration) -> Problems:
+    """Tasks of listed problem files; the largest, a quarter of them and at most `MOST_HELD_OUT`, are held out."""
+    domain = parse_domain(Source.from_file(domain_file))
+    warnings: list[str] = []
+    tasks = _useful([(path, load(domain, path)) for path in files], configuration, warnings)
+    if not tasks:
+        raise InputError(f"{domain_file}: no problem to learn from{': ' + warnings[0] if warnings else ''}")
+    tasks.sort(key=lambda task: len(task.objects))
+    held_out = min(MOST_HELD_OUT, len(tasks) // 4)
+    return Problems(domain.name, domain, tasks[: len(tasks) - held_out], tasks[len(tasks) - held_out :], warnings)
 
 
 def _load(suite: Suite, domain: Domain, split: str) -> list[tuple[Path, Task]]:

@@ -1,0 +1,57 @@
+"""The command that looks inside a rollout: `explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from saltus.cli import output
+from saltus.cli.inspect import DomainFile, ProblemFile, read_task
+
+if TYPE_CHECKING:
+    from saltus.policy import Step
+
+
+def explain(
+    domain: DomainFile,
+    problem: ProblemFile,
+    out: Annotated[Path, typer.Option(help="Page to write; needs nothing but a browser.")],
+    policy: Annotated[
+        str, typer.Option(help="Policy by name or file, or a yardstick: random, goal-count; shipped: by the domain.")
+    ] = "shipped",
+    max_choices: Annotated[int, typer.Option(help="Most jumps.", min=1)] = 200,
+    per_depth: Annotated[int, typer.Option(help="Nodes of the tree shown of every depth, best first.", min=1)] = 8,
+    seed: Annotated[int, typer.Option(help="Of a yardstick's random choices.", min=0)] = 0,
+) -> None:
+    """Write a page that steps through a policy's rollout: trees, Q-values, jumps, goals.
+
+    Large trees are thinned: the best nodes of every depth and the path of the jump are shown.
+
+    Example:
+
+        saltus explain examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --out page.html
+    """
+    from saltus.policy.shipped import open_policy
+    from saltus.report.explain import ending_text, explain_page, trace  # here: importing PyTorch takes a second
+    from saltus.report.html import write_page
+
+    task = read_task(domain, problem)
+    chosen, name = open_policy(policy, task.domain, device="cpu", seed=seed)
+    terminal = output.error_console()
+    if terminal.is_terminal:
+        with terminal.status("looking ahead") as status:
+            taken = 0
+
+            def tell(step: Step) -> None:
+                nonlocal taken
+                taken += 1
+                goals = int(step.tree.goals[step.node])
+                status.update(f"jump {taken}: {goals} goals, tree of {len(step.tree):,}")
+
+            content = trace(task, chosen, name, max_choices=max_choices, per_depth=per_depth, see=tell)
+    else:
+        content = trace(task, chosen, name, max_choices=max_choices, per_depth=per_depth)
+    write_page(out, explain_page(content))
+    print(f"{ending_text(content)}; page written to {out}")

@@ -1,0 +1,95 @@
+"""The command that shows results: `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from saltus.cli import output
+from saltus.cli.inspect import Json
+from saltus.errors import ConfigurationError
+from saltus.report import gather, report_page, write_page
+from saltus.report.tables import Cell, Table, plural
+
+MOST_ERRORS = 30
+"""Unexplained errors that are printed; the page has all."""
+
+
+def report(
+    records: Annotated[list[Path] | None, typer.Argument(help="Record files (JSON lines) of 'saltus bench'.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Page to write, with plots; needs nothing but a browser.")] = None,
+    run: Annotated[
+        list[Path] | None, typer.Option(help="Folder of a training run, or of several; may be repeated.")
+    ] = None,
+    tables: Annotated[bool, typer.Option("--all-tables", help="Print the paper's ablation tables, too.")] = False,
+    json: Json = False,
+) -> None:
+    """Show the results of benchmarks beside the paper's tables, and training curves.
+
+    Errors that need an explanation come first. Two or more record files are compared on the problems that both solved.
+    Only validated plans count as solved.
+
+    Examples:
+
+        saltus report examples/records/goal-count.jsonl examples/records/lama-first.jsonl --html report.html
+
+        saltus report examples/records/goal-count.jsonl --json
+    """
+    if not records and not run:
+        raise ConfigurationError("nothing to report on: name a record file, or a run with --run")
+    found = gather(records or [], run or [])
+    if html is not None:
+        write_page(html, report_page(found))
+    for message in found.warnings:
+        output.warning(message)
+    if json:
+        output.print_json(found.to_json())
+        return
+    console = output.console()
+    for entry in found.series:
+        solved = f"{len(entry.solved):,} of {plural(len(entry.records), 'problem')} solved"
+        console.print(Text.assemble((entry.label, "bold"), f": {solved} ({', '.join(entry.files)})"))
+    if found.unexplained is None and found.series:
+        console.print("no unexplained errors")
+    for table in found.tables():
+        if table.main or tables:
+            print_table(console, table, MOST_ERRORS if table is found.unexplained else None)
+    if html is not None:
+        console.print(f"page written to {html}", soft_wrap=True)
+
+
+def print_table(console: Console, table: Table, most: int | None = None) -> None:
+    """A table of the report, at most so many of its rows."""
+    result = RichTable(
+        title=Text(table.title), title_justify="left", title_style="bold", header_style="bold", box=box.SIMPLE_HEAD
+    )
+    for column in table.columns:
+        group = column.group.split(",")[0]
+        head = Text.assemble((group, "dim"), "\n", column.name) if group else Text(column.name)
+        result.add_column(head, justify="left" if column.text else "right", overflow="fold", vertical="bottom")
+    rows = [row for row in table.rows if row.tried or row.level != "split"]
+    shown = rows if most is None else rows[:most]
+    for row in shown:
+        cells = [_cell(cell) for cell in row.cells]
+        if row.level == "split":
+            cells[0] = Text(f"  {row.cells[0].text}")
+        if row.level == "total":
+            result.add_section()
+        result.add_row(*cells, style={"whole": "bold", "total": "bold", "split": "dim"}.get(row.level, ""))
+    console.print(result)
+    for note in table.notes:
+        console.print(Text(f"  {note}", style="dim"))
+    if len(shown) < len(rows):
+        console.print(Text(f"  and {len(rows) - len(shown):,} more", style="dim"))
+
+
+def _cell(cell: Cell) -> Text:
+    style = {"better": "green", "worse": "red", "bad": "red"}.get(cell.sign, "")
+    mark = {"better": "▲", "worse": "▼"}.get(cell.sign, "") if cell.share is not None else ""
+    return Text(cell.text + mark, style=style)

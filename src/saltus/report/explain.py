@@ -1,0 +1,194 @@
+"""Stage `report`: a task and a policy in, a page that steps through the rollout out.
+
+The page carries every jump: the tree thinned to its best part (`layout.py`), Q-values, the actions of the jump and the
+goals it reached or lost. Names of actions are numbers in one list, so that a page of a hundred jumps stays small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from saltus.policy import Ending, Episode, Policy, Step, rollout
+from saltus.report.html import document
+from saltus.report.layout import draw
+from saltus.report.tables import plural
+from saltus.task import Plan, State, Task, validate
+
+PER_DEPTH = 8
+MAX_CHOICES = 200
+CHOICE_LIMIT = "choice limit"
+LOW_QUANTILE = 0.05
+"""Q-values below this quantile of a tree share one colour, so that one dead end does not make all others look alike."""
+SHOWN_ATOMS = 60
+
+
+class _Names:
+    """Numbers for texts, handed out on first sight."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The text's number."""
+        found = self._numbers.setdefault(text, len(self.texts))
+        if found == len(self.texts):
+            self.texts.append(text)
+        return found
+
+
+def trace(
+    task: Task,
+    policy: Policy,
+    name: str,
+    *,
+    max_choices: int = MAX_CHOICES,
+    per_depth: int = PER_DEPTH,
+    see: Callable[[Step], None] | None = None,
+) -> dict[str, Any]:
+    """The greedy rollout as plain values; `see` is told every jump as it is taken."""
+    episode = Episode(task)
+    names = _Names()
+    goals = [task.atom_name(code) for code in task.goal.positive.tolist()]
+    goals += [f"(not {task.atom_name(code)})" for code in task.goal.negative.tolist()]
+    steps: list[dict[str, Any]] = []
+    actions: list[str] = []
+    steps_left = rollout(policy, episode)
+    while len(steps) < max_choices and (step := next(steps_left, None)) is not None:
+        if see is not None:
+            see(step)
+        steps.append(_step(task, step, names, per_depth))
+        actions += [task.action_name(action) for action in step.actions]
+    ending = CHOICE_LIMIT if episode.ending is None else str(episode.ending)
+    solved = episode.ending is Ending.SOLVED and bool(validate(task, Plan.of(actions)))
+    spec = policy.lookahead
+    return {
+        "domain": task.domain.name,
+        "problem": task.name,
+        "objects": task.object_count,
+        "policy": name,
+        "lookahead": spec.kind.upper() + (f"({spec.width})" if spec.kind != "flat" else ""),
+        "ending": ending,
+        "solved": solved,
+        "length": len(actions),
+        "goals": goals,
+        "reached": sorted(_reached(task, task.initial_state)),
+        "impossible": task.goal.impossible,
+        "names": names.texts,
+        "steps": steps,
+    }
+
+
+def _reached(task: Task, state: State) -> set[int]:
+    """Numbers of the goals that hold in a state: first the positive ones, then the negative."""
+    missing = set(task.goal.missing(state).tolist())
+    violated = set(task.goal.violated(state).tolist())
+    positive, negative = task.goal.positive.tolist(), task.goal.negative.tolist()
+    found = {i for i, code in enumerate(positive) if code not in missing}
+    return found | {len(positive) + i for i, code in enumerate(negative) if code not in violated}
+
+
+def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, Any]:
+    """One jump: the shown part of its tree as columns, and what the jump does."""
+    tree, q = step.tree, step.q
+    drawing = draw(tree, q, step.node, per_depth)
+    place = {node: i for i, node in enumerate(drawing.nodes)}
+    before, after = _reached(task, step.state), _reached(task, step.successor)
+    paths: list[list[int]] = [[]]
+    for node, parent in zip(drawing.nodes[1:], drawing.parents[1:], strict=True):
+        actions: list[int] = []
+        while node != drawing.nodes[parent]:
+            actions.append(names.number(task.action_name(tree.action_of(node))))
+            node = int(tree.parent[node])
+        paths.append(actions[::-1])
+    finite = q[np.isfinite(q)].astype(np.float64)
+    added, deleted = tree.added_of(step.node).tolist(), tree.deleted_of(step.node).tolist()
+    return {
+        "size": len(tree),
+        "cut": tree.truncated,
+        "hidden": drawing.hidden,
+        "depth": tree.depth[drawing.nodes].tolist(),
+        "parent": drawing.parents,
+        "row": drawing.rows,
+        "path": paths,
+        "q": [None, *(_rounded(float(q[node - 1])) for node in drawing.nodes[1:])],
+        "goals": tree.goals[drawing.nodes].tolist(),
+        "jump": place[step.node],
+        "rank": 1 + int((q > q[step.node - 1]).sum()),
+        "low": _rounded(float(np.quantile(finite, LOW_QUANTILE))) if len(finite) else None,
+        "high": _rounded(float(finite.max())) if len(finite) else None,
+        "actions": [names.number(task.action_name(action)) for action in step.actions],
+        "gained": sorted(after - before),
+        "lost": sorted(before - after),
+        "added": [task.atom_name(code) for code in added[:SHOWN_ATOMS]],
+        "deleted": [task.atom_name(code) for code in deleted[:SHOWN_ATOMS]],
+        "changes": [len(added), len(deleted)],
+        "solved": step.solved,
+    }
+
+
+def _rounded(value: float) -> float | None:
+    """Five significant digits; None for what is no number."""
+    return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def ending_text(content: dict[str, Any]) -> str:
+    """How the rollout ended, in words."""
+    jumps = plural(len(content["steps"]), "jump")
+    if content["solved"]:
+        if not content["steps"]:
+            return "solved: the goal holds in the initial state"
+        return f"solved in {jumps}, {plural(content['length'], 'action')}"
+    words = {
+        str(Ending.DEAD_END): "no successor",
+        str(Ending.STUCK): "every state of the tree was visited before",
+        CHOICE_LIMIT: "stopped by the limit on choices",
+    }
+    return f"not solved after {jumps}: {words.get(content['ending'], content['ending'])}"
+
+
+def explain_page(content: dict[str, Any]) -> str:
+    """The page for what `trace` gives."""
+    title = f"{content['domain']} / {content['problem']}: {content['policy']}"
+    facts = [
+        f"policy <b>{escape(content['policy'])}</b>",
+        f"lookahead {escape(content['lookahead'])}",
+        plural(content["objects"], "object"),
+        plural(len(content["goals"]), "goal"),
+    ]
+    verdict = "fine" if content["solved"] else "warn"
+    body = f"""<main>
+<h1>{escape(content["domain"])} / {escape(content["problem"])}</h1>
+<p class="soft">{" · ".join(facts)} · <span class="verdict {verdict}">{escape(ending_text(content))}</span></p>
+<div id="stage" hidden>
+<div class="bar" role="toolbar">
+<button id="previous" title="left arrow key">◀ previous</button>
+<button id="next" title="right arrow key">next ▶</button>
+<span id="where" aria-live="polite"></span>
+<span class="soft hint">← → step · Home End · click a bar to go there</span>
+</div>
+<p class="note">Goals reached after every jump</p>
+<svg id="timeline" role="img" aria-label="goals reached after every jump"></svg>
+<div class="columns">
+<div>
+<figure><figcaption id="caption"></figcaption>
+<div class="canvas"><svg id="tree" role="img" aria-label="lookahead tree"></svg></div>
+<div class="legend" id="legend"></div></figure>
+<section class="card"><h3>Node <small class="soft">rest on one, or click to keep it</small></h3>
+<div id="node"></div></section>
+</div>
+<aside>
+<section class="card"><h3>Jump</h3><p id="summary"></p><ol id="actions"></ol>
+<details><summary id="change-count"></summary><p id="changes" class="note"></p></details></section>
+<section class="card"><h3>Goals <small id="goal-count" class="soft"></small></h3><ul id="goals"></ul></section>
+</aside>
+</div>
+</div>
+<p id="nothing" class="box" hidden>No jump was taken.</p>
+</main>"""
+    return document(title, body, ["page.css", "explain.css"], ["explain.js"], content)

@@ -1,0 +1,117 @@
+"""Stage `report`: record files and runs in, `Report` out: everything that is said about them, as plain values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from saltus.report.compare import comparisons
+from saltus.report.coverage import coverage_tables, outcome_table, unexplained_table
+from saltus.report.paper import Paper, read_paper
+from saltus.report.records import read_records
+from saltus.report.runs import RunGroup, coverage_of, read_runs
+from saltus.report.series import Series, make_series
+from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known about some records and runs, unexplained errors first."""
+
+    series: tuple[Series, ...]
+    warnings: tuple[str, ...]
+    unexplained: Table | None
+    coverage: tuple[Table, ...]
+    outcomes: Table | None
+    comparisons: tuple[Table, ...]
+    runs: tuple[RunGroup, ...]
+    validation: Table | None
+    paper: Paper = field(repr=False)
+
+    def tables(self) -> list[Table]:
+        """All tables, in the order in which they should be read."""
+        found = [self.unexplained, *self.coverage, self.outcomes, *self.comparisons, self.validation]
+        return [table for table in found if table is not None]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "warnings": list(self.warnings),
+            "series": [
+                {
+                    "label": entry.label,
+                    "method": entry.method,
+                    "protocol": entry.protocol,
+                    "search": entry.search,
+                    "improve": entry.improve,
+                    "files": list(entry.files),
+                    "records": len(entry.records),
+                    "solved": len(entry.solved),
+                    "unexplained": len(entry.unexplained),
+                }
+                for entry in self.series
+            ],
+            "tables": [
+                {
+                    "key": table.key,
+                    "title": table.title,
+                    "columns": [
+                        [column.group, column.name] if column.group else column.name for column in table.columns
+                    ],
+                    "rows": [{"level": row.level, "cells": [cell.text for cell in row.cells]} for row in table.rows],
+                    "notes": list(table.notes),
+                }
+                for table in self.tables()
+            ],
+        }
+
+
+def gather(files: Sequence[str | os.PathLike[str]], runs: Sequence[str | os.PathLike[str]] = ()) -> Report:
+    """The report on record files and folders of runs."""
+    read = [read_records(path) for path in files]
+    series, warnings = make_series(read)
+    groups, complaints = read_runs(os.fspath(run) for run in runs)
+    paper = read_paper()
+    return Report(
+        series=tuple(series),
+        warnings=(*(message for file in read for message in file.warnings), *warnings, *complaints),
+        unexplained=unexplained_table(series),
+        coverage=tuple(coverage_tables(series, paper)),
+        outcomes=outcome_table(series) if series else None,
+        comparisons=tuple(comparisons(series)) if len(series) > 1 else (),
+        runs=tuple(groups),
+        validation=validation_table(groups),
+        paper=paper,
+    )
+
+
+def validation_table(groups: Sequence[RunGroup]) -> Table | None:
+    """First, best and last validation of every run; None without runs."""
+    rows: list[Row] = []
+    for group in groups:
+        for run in group.runs:
+            shares = coverage_of(run)
+            cells = [Cell(text) for text in (group.domain, run.name, run.path)]
+            cells.append(Cell(f"{max((*run.episodes, *run.validations), default=0):,}"))
+            best = max(shares, key=lambda episode: (shares[episode], -episode), default=None)
+            for episode in (best, max(shares, default=None)):
+                if episode is None:
+                    cells += [Cell(NOTHING)] * 3
+                    continue
+                entry = run.validations[episode]
+                larger = NOTHING
+                if entry.get("larger_problems"):
+                    larger = f"{entry.get('larger_solved', 0):.0f}/{entry['larger_problems']:.0f}"
+                share = Cell(f"{entry['solved']:.0f}/{entry['problems']:.0f}", share=shares[episode])
+                cells += [Cell(f"{episode:,}"), share, Cell(larger)]
+            cells.append(Cell(figure(run.validations[best].get("jumps")) if best is not None else NOTHING))
+            rows.append(Row(tuple(cells)))
+    if not rows:
+        return None
+    columns = [Column("domain", text=True), Column("name", text=True), Column("run", text=True), Column("episodes")]
+    for group_name in ("best validation", "last validation"):
+        columns += [Column(name, group_name) for name in ("episode", "solved", "larger")]
+    columns.append(Column("jumps at best"))
+    return Table("validation", "Training runs", tuple(columns), tuple(rows))

@@ -1,0 +1,203 @@
+"""Stage `report`: folders of training runs in, curves out.
+
+A run is a folder with `log.jsonl`, one JSON object a line, of kind `episode` or `validation`; other kinds are ignored.
+Where a line says something of an episode that an earlier line did, the later one counts: a run that was resumed repeats
+what it did after its last checkpoint. Runs that differ in their seed only are one curve: mean, least and most.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from saltus.errors import InputError
+from saltus.report.records import limited, parse_object, read_lines
+
+LOG = "log.jsonl"
+CONFIG = "config.json"
+DEPTH = 3
+"""Folders below the named one in which runs are looked for."""
+
+_SEED_FOLDER = re.compile(r"(?:seed|run|s)?[-_]?\d+", re.IGNORECASE)
+_SEED_ENDING = re.compile(r"[-_. ]?(?:seed|s)[-_]?\d+$", re.IGNORECASE)
+
+Entry = dict[str, float]
+"""Figures of one line of the log."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One training run."""
+
+    path: str
+    name: str
+    """Runs of one name differ in their seed only."""
+    domain: str
+    episodes: dict[int, Entry]
+    validations: dict[int, Entry]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A figure of several runs at one episode."""
+
+    episode: int
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A figure over episodes, of the runs of one name."""
+
+    name: str
+    points: tuple[CurvePoint, ...]
+    runs: int
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs of one domain, which are drawn together."""
+
+    domain: str
+    runs: tuple[Run, ...] = field(repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the runs, each once."""
+        return list(dict.fromkeys(run.name for run in self.runs))
+
+    def curves(self, value: Callable[[Run], dict[int, float]]) -> list[Curve]:
+        """A curve for every name that has a value at all."""
+        found = [_curve(name, [value(run) for run in self.runs if run.name == name]) for name in self.names]
+        return [curve for curve in found if curve.points]
+
+
+def find_runs(folder: str | Path) -> list[Path]:
+    """The folder itself if it is a run, else the runs in it; none at all is an `InputError`."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"{root}: {'not a folder' if root.exists() else 'no such folder'}")
+    if (root / LOG).is_file():
+        return [root]
+    patterns = ["/".join(["*"] * depth + [LOG]) for depth in range(1, DEPTH + 1)]
+    found = sorted({path.parent for pattern in patterns for path in root.glob(pattern)})
+    if not found:
+        raise InputError(f"{root}: no run: no {LOG} in this folder, nor up to {DEPTH} levels below")
+    return found
+
+
+def read_run(folder: str | Path) -> Run:
+    """The run in a folder; damaged lines become warnings."""
+    root = Path(folder)
+    path = root / LOG
+    warnings: list[str] = []
+    kinds: dict[str, dict[int, Entry]] = {"episode": {}, "validation": {}}
+    lines = 0
+    for number, line in enumerate(read_lines(str(path)), 1):
+        if not line.strip():
+            continue
+        lines += 1
+        try:
+            entry = parse_object(line)
+        except ValueError as error:
+            warnings.append(f"{path}:{number}: damaged line left out: {error}")
+            continue
+        if entry.get("kind") in kinds:
+            episode = entry.get("episode")
+            if type(episode) is not int or episode < 0:
+                warnings.append(f"{path}:{number}: line left out: episode is {episode!r}, expected a whole number")
+                continue
+            kinds[entry["kind"]][episode] = _numbers(entry)
+    if lines and not any(kinds.values()):
+        reason = f": {warnings[0]}" if warnings else ""
+        raise InputError(f"{path}: no training log: no line is of kind episode or validation{reason}")
+    config, complaint = _read_config(root / CONFIG)
+    name, domain = name_run(root, config)
+    shown = (*limited(warnings, f"{path}: %d more lines left out"), *complaint)
+    return Run(str(root), name, domain, kinds["episode"], kinds["validation"], shown)
+
+
+def _numbers(entry: dict[str, Any]) -> Entry:
+    return {
+        key: float(value)
+        for key, value in entry.items()
+        if type(value) in (int, float) and abs(value) < 1e300 and math.isfinite(value)
+    }
+
+
+def _read_config(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """The run's configuration, empty without one, and what is wrong with it."""
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, ValueError, RecursionError) as error:
+        return {}, [f"{path}: cannot be read, the run is named by its folder: {error}"]
+    return (content, []) if isinstance(content, dict) else ({}, [f"{path}: no JSON object"])
+
+
+def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
+    """Name and domain of a run: from its configuration, else from its folder, less what looks like a seed."""
+    own = folder.resolve()
+    given = config.get("name")
+    domain = config.get("domain")
+    domain = domain if isinstance(domain, str) else ""
+    if domain.endswith(".pddl"):
+        domain = Path(domain).resolve().parent.name
+    if isinstance(given, str) and given:
+        name = _SEED_ENDING.sub("", given) or given
+    elif _SEED_FOLDER.fullmatch(own.name):
+        name = own.parent.name or own.name
+    elif _SEED_ENDING.search(own.name):
+        name = _SEED_ENDING.sub("", own.name) or own.parent.name
+    else:
+        name = domain if domain and "seed" in config else own.name
+    return name, domain or name
+
+
+def read_runs(folders: Iterable[str | Path]) -> tuple[list[RunGroup], list[str]]:
+    """Runs of all folders by domain, and warnings; a folder named twice counts once."""
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        for path in find_runs(folder):
+            found.setdefault(path.resolve(), path)
+    runs = [read_run(path) for path in found.values()]
+    domains: dict[str, list[Run]] = {}
+    for run in runs:
+        domains.setdefault(run.domain, []).append(run)
+    warnings = [message for run in runs for message in run.warnings]
+    warnings += [f"{run.path}: no episode is logged yet" for run in runs if not run.episodes and not run.validations]
+    return [RunGroup(domain, tuple(entries)) for domain, entries in sorted(domains.items())], warnings
+
+
+def _curve(name: str, runs: Sequence[dict[int, float]]) -> Curve:
+    episodes = sorted({episode for run in runs for episode in run})
+    points: list[CurvePoint] = []
+    for episode in episodes:
+        values = [run[episode] for run in runs if episode in run]
+        points.append(CurvePoint(episode, math.fsum(values) / len(values), min(values), max(values), len(values)))
+    return Curve(name, tuple(points), sum(bool(run) for run in runs))
+
+
+def coverage_of(run: Run, prefix: str = "") -> dict[int, float]:
+    """Share of the validation problems solved at every validation; `prefix` `larger_` for the larger ones."""
+    shares: dict[int, float] = {}
+    for episode, entry in run.validations.items():
+        solved, problems = entry.get(f"{prefix}solved"), entry.get(f"{prefix}problems")
+        if solved is not None and problems:
+            shares[episode] = solved / problems
+    return shares
+
+
+def episode_figure(run: Run, name: str) -> dict[int, float]:
+    """A figure of the log's episodes."""
+    return {episode: entry[name] for episode, entry in run.episodes.items() if name in entry}

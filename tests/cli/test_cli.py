@@ -61,7 +61,8 @@ def test_examples_run(
     assert run(arguments) == ExitCode.SUCCESS
     output = capsys.readouterr()
     assert output.out
-    assert output.err == ""
+    assert not any(word in output.err for word in ("error", "warning", "Traceback"))
+    assert output.err == "" or name in ("train", "ipc-learn")  # which tell how far they are
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -148,7 +148,7 @@ def test_memory_limit(capsys: pytest.CaptureFixture[str]) -> None:
         ([*BLOCKS, "--plan-file", "none/sas_plan"], 31, "none: no such folder"),
         ([*BLOCKS, "--plan-file", "/"], 31, "/: is a folder"),
         ([*BLOCKS, "--time-limit", "0"], 33, "--time-limit 0: expected more than 0"),
-        ([*BLOCKS, "--time-limit", "5x"], 33, "--time-limit 5x: expected a number, with a suffix of s, m, h"),
+        ([*BLOCKS, "--time-limit", "5x"], 33, "--time-limit 5x: expected a time such as 90, 10m or 1h30m"),
         ([*BLOCKS, "--memory-limit", "-1"], 33, "--memory-limit -1: expected a number"),
         ([*BLOCKS, "--max-choices", "many"], 33, "--max-choices many: expected a whole number, or none"),
         ([*BLOCKS, "--protocol", "ipc"], 33, "--protocol ipc: expected one of paper, open"),

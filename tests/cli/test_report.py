@@ -102,13 +102,13 @@ def test_warnings_go_to_standard_error_and_into_the_page(tmp_path: Path, capsys:
         (["report", "good", "--run", "."], ExitCode.INPUT_ERROR, ".: no run: no log.jsonl in this folder"),
         (
             ["explain", *BLOCKS, "--policy", "goalcount", "--out", "a.html"],
-            ExitCode.USAGE_ERROR,
-            "--policy goalcount: no such file; did you mean 'goal-count'?",
+            ExitCode.INPUT_ERROR,
+            "there is no policy 'goalcount', neither a file nor a name; did you mean 'goal-count'?",
         ),
         (
             ["explain", *BLOCKS, "--policy", "zzz", "--out", "a.html"],
-            ExitCode.USAGE_ERROR,
-            "--policy zzz: no such file; expected a policy file or one of goal-count, random",
+            ExitCode.INPUT_ERROR,
+            "there is no policy 'zzz', neither a file nor a name; known are",
         ),
         (
             ["explain", *BLOCKS, "--policy", "text", "--out", "a.html"],

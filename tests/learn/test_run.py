@@ -296,3 +296,31 @@ def wait_until(done, seconds: float = 60.0) -> None:  # type: ignore[no-untyped-
     while not done():
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.02)
+
+
+def test_ipc_learn_numbers_its_policies(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problems = sorted(str(path) for path in (suite / "training").glob("*.pddl"))
+    prefix = tmp_path / "dk"
+    arguments = ["ipc-learn", str(prefix), str(suite / "domain.pddl"), *problems]
+    assert command([*arguments, *options(episodes=6)]) == 0
+    count = int(capsys.readouterr().out.split()[0])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"dk.{i}" for i in range(1, count + 1)]
+    record = load_policy_file(prefix.with_name(f"dk.{count}")).record
+    assert record["training_problems"] == 5  # one of six is held out
+    plan = tmp_path / "plan"
+    assert command(["ipc-plan", str(prefix), str(suite / "domain.pddl"), problems[0], str(plan)]) in (0, 12)
+
+
+def test_ipc_learn_ends_cleanly_when_told_and_leaves_a_policy(suite: Path, tmp_path: Path) -> None:
+    problems = sorted(str(path) for path in (suite / "training").glob("*.pddl"))
+    command_line = [*PROGRAM, "ipc-learn", str(tmp_path / "dk"), str(suite / "domain.pddl"), *problems]
+    process = subprocess.Popen(
+        [*command_line, *options(episodes=100_000)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_until((tmp_path / "dk.1").exists)
+    process.send_signal(signal.SIGTERM)
+    shown, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "the last one in" in shown
+    assert "Traceback" not in errors
+    assert load_policy_file(tmp_path / "dk.1").record["seed"] == 0

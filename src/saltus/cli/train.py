@@ -51,11 +51,9 @@ def train(
 
     Ctrl-C or SIGTERM ends the run after the present episode; --resume goes on with it.
 
-    Examples:
+    Example:
 
         saltus train examples/blocksworld --out runs/first --config tiny --set episodes=2
-
-        saltus train examples/blocksworld --out runs/first --resume
     """
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)

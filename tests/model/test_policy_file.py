@@ -19,6 +19,7 @@ from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
 from saltus.pddl import Domain, Source, parse_domain
+from saltus.policy.shipped import POLICIES, shipped_policies
 from saltus.task import load
 
 BLOCKS = ROOT / "examples" / "blocksworld"
@@ -146,3 +147,25 @@ def test_missing_file(tmp_path: Path) -> None:
 def test_a_network_of_other_relations_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="not made for this domain"):
         PolicyFile.of(RelationalNetwork((1, 2), "ad"), domain_of("ferry"), EncodingSpec(), LookaheadSpec())
+
+
+def test_half_precision_halves_the_file_and_hardly_changes_the_values(tmp_path: Path) -> None:
+    policy = load_policy_file(ROOT / "examples/blocksworld/untrained.safetensors")
+    for name, half in (("whole", False), ("half", True)):
+        save_policy(tmp_path / name, policy, half=half)
+    sizes = [(tmp_path / name).stat().st_size for name in ("whole", "half")]
+    assert sizes[1] < 0.55 * sizes[0]
+    found = load_policy_file(tmp_path / "half")
+    for one, two in zip(policy.network.parameters(), found.network.parameters(), strict=True):
+        assert two.dtype == torch.float32
+        assert torch.allclose(one, two, rtol=1e-3, atol=1e-6)
+
+
+def test_policies_that_come_along_are_listed_with_their_record(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["policies", "--json"]) == ExitCode.SUCCESS
+    found = json.loads(capsys.readouterr().out)
+    assert {entry["policy"] for entry in found} == set(shipped_policies())
+    for entry in found:
+        assert entry["record"]["training_problems"] > 0
+        assert entry["validation"] != "-"
+        assert (POLICIES / f"{entry['policy']}.md").is_file()

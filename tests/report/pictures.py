@@ -1,6 +1,6 @@
 """Makes the pictures of `docs/` anew: `python -m tests.report.pictures`, with Chromium and Playwright installed.
 
-The records are the examples; the training runs are made up; the rollout is the goal count's on 24 blocks.
+The records are the examples; the training runs are those of an experiment; the rollout is the goal count's on 24 blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from PIL import Image
 from tests.conftest import ROOT
 from tests.policy.test_rollout import blocks
 from tests.report.browser import open_browser, open_page
-from tests.report.samples import write_run
 
 from saltus.policy import YARDSTICKS
 from saltus.report import gather, report_page, write_page
@@ -25,6 +24,7 @@ PICTURES = ROOT / "docs" / "pictures"
 MARGIN = 14
 MOST_BYTES = 290_000
 RECORDS = ROOT / "examples" / "records"
+RUNS = ROOT / "experiments" / "2026-11-15-ipc2023" / "runs"
 
 
 def picture_part(page: Any, name: str, first: str, last: str) -> None:
@@ -50,10 +50,8 @@ def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, open_browser() as browser:
         folder = Path(name)
-        for domain in ("blocksworld", "spanner"):
-            for seed in range(3):
-                write_run(folder / "runs" / domain / f"seed-{seed}", seed + len(domain), episodes=300)
-        report = gather(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), [folder / "runs"])
+        runs = [RUNS / domain for domain in ("satellite", "spanner")]
+        report = gather(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), runs)
         write_page(folder / "report.html", report_page(report))
         page = open_page(browser, folder / "report.html", width=1200).page
         picture_part(page, "report", "h1", "#coverage-ipc2023")

@@ -3,45 +3,67 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from saltus.cli import output
 from saltus.cli.inspect import Json
 
+if TYPE_CHECKING:
+    from saltus.model.policy_file import PolicyFile
+
+COLUMNS = ["policy", "method", "domain", "layers", "weights", "seed", "episode", "validation", "larger", "trained"]
+
 
 def policies(
-    files: Annotated[list[Path], typer.Argument(help="Policy files.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Policy files; those that come with Saltus if none.")
+    ] = None,
     domain: Annotated[Path | None, typer.Option(help="Check that the policies fit this domain file.")] = None,
     json: Json = False,
 ) -> None:
-    """Show what policy files hold: encoding, lookahead, sizes, domain and training.
+    """Show what policy files hold: method, sizes, domain, how they were trained and how good they were in validation.
 
-    Example:
+    Examples:
+
+        saltus policies
 
         saltus policies examples/blocksworld/untrained.safetensors --domain examples/blocksworld/domain.pddl
     """
     from saltus.model.policy_file import load_policy_file  # here, because importing PyTorch takes a second
     from saltus.pddl import Source, parse_domain
+    from saltus.policy.shipped import shipped_policies
 
     wanted = parse_domain(Source.from_file(domain)) if domain is not None else None
-    rows: list[tuple[object, ...]] = []
-    for path in files:
-        policy = load_policy_file(path, wanted)
-        weights = sum(parameter.numel() for parameter in policy.network.parameters())
-        rows.append(
-            (
-                str(path),
-                f"{policy.lookahead.kind}-{policy.encoding.kind}",
-                str(policy.record.get("domain", "?")),
-                len(policy.vocabulary),
-                policy.network.spec.layers,
-                weights,
-            )
-        )
-    columns = ["file", "method", "domain", "relations", "layers", "weights"]
+    found = {str(path): load_policy_file(path, wanted) for path in files or []}
+    if not files:
+        found = {name: load_policy_file(path, wanted) for name, path in shipped_policies().items()}
     if json:
-        output.print_json([dict(zip(columns, row, strict=True)) for row in rows])
-    else:
-        output.console().print(output.table("Policies", columns, rows, left=3))
+        output.print_json([{**facts(name, policy), "record": policy.record} for name, policy in found.items()])
+        return
+    rows = [tuple(facts(name, policy).values()) for name, policy in found.items()]
+    output.console().print(output.table("Policies", COLUMNS, rows, left=3))
+
+
+def facts(name: str, policy: PolicyFile) -> dict[str, Any]:
+    """The columns of the table for one policy; what its record does not say is a dash."""
+    record = policy.record
+    validation = record.get("validation") or {}
+    shares = [
+        f"{part['solved']} of {part['problems']}" if part else "-"
+        for part in (validation.get("held_out"), validation.get("larger"))
+    ]
+    weights = sum(parameter.numel() for parameter in policy.network.parameters())
+    values = (
+        name,
+        f"{policy.lookahead.kind}-{policy.encoding.kind}",
+        str(record.get("domain", "-")),
+        policy.network.spec.layers,
+        weights,
+        record.get("seed", "-"),
+        record.get("episode", "-"),
+        *shares,
+        str(record.get("date", "-")),
+    )
+    return dict(zip(COLUMNS, values, strict=True))

@@ -110,8 +110,8 @@ def _short(entry: str) -> str:
     return f"'{words[0]}'" if entry.startswith("(:action ") else f"'{entry}'"
 
 
-def save_policy(path: str | os.PathLike[str], policy: PolicyFile) -> None:
-    """Writes a policy file, whole or not at all."""
+def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool = False) -> None:
+    """Writes a policy file, whole or not at all; with `half` its weights as float16, to be read as float32 again."""
     description = {
         "format": FORMAT,
         "version": VERSION,
@@ -122,7 +122,8 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile) -> None:
         "domain": policy.signature,
         "record": policy.record,
     }
-    tensors = {name: value.detach().cpu().contiguous() for name, value in policy.network.state_dict().items()}
+    kind = torch.float16 if half else torch.float32
+    tensors = {name: value.detach().to("cpu", kind).contiguous() for name, value in policy.network.state_dict().items()}
     write_whole(path, save(tensors, {FORMAT: json.dumps(description)}))
 
 

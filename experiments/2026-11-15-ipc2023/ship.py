@@ -1,0 +1,91 @@
+"""The best run of every domain becomes the policy that comes with Saltus, with a card that says where it is from.
+
+    python experiments/2026-11-15-ipc2023/ship.py RUNS [DOMAIN...]
+
+RUNS is what `saltus train-all` writes: DOMAIN/seed-N/policy.safetensors. Best is: most validation and larger problems
+solved together, then fewest actions, as the selection of checkpoints within a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from saltus.learn.validation import Validation
+from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
+from saltus.policy.shipped import POLICIES
+
+
+def main() -> None:
+    """Writes `src/saltus/policies/DOMAIN.safetensors` and `DOMAIN.md`."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("domains", nargs="*")
+    options = parser.parse_args()
+    found: dict[str, list[PolicyFile]] = defaultdict(list)
+    for path in sorted(options.runs.glob("*/*/policy.safetensors")):
+        policy = load_policy_file(path)
+        found[str(policy.record["suite"])].append(policy)
+    POLICIES.mkdir(exist_ok=True)
+    for name, candidates in sorted(found.items()):
+        if not options.domains or name in options.domains:
+            best = max(candidates, key=lambda policy: key(policy.record))
+            save_policy(POLICIES / f"{name}.safetensors", best, half=True)
+            (POLICIES / f"{name}.md").write_text(card(name, best, candidates), encoding="utf-8")
+            print(name, summary(best.record))
+
+
+def key(record: Any) -> tuple[float, ...]:
+    """How good a policy was in validation."""
+    return Validation.from_json(record["validation"]).key("larger")
+
+
+def summary(record: Any) -> str:
+    """Validation in a few words."""
+    validation = Validation.from_json(record["validation"])
+    text = f"{validation.held_out.solved} of {validation.held_out.problems} validation problems"
+    if validation.larger is not None:
+        text += f", {validation.larger.solved} of {validation.larger.problems} larger generated problems"
+    return text
+
+
+def card(name: str, best: PolicyFile, candidates: list[PolicyFile]) -> str:
+    """The model card."""
+    record = best.record
+    training = record["configuration"]["training"]
+    validation = Validation.from_json(record["validation"])
+    others = "\n".join(
+        f"| {entry.record['seed']} | {entry.record['episode']} | {summary(entry.record)} |" for entry in candidates
+    )
+    curve = "\n".join(
+        f"| {episode} | {solved} | {'-' if larger is None else larger} |" for episode, solved, larger in record["curve"]
+    )
+    weights = sum(parameter.numel() for parameter in best.network.parameters())
+    return f"""# Policy for {name}
+
+A general policy for the domain `{record["domain"]}` of the IPC 2023 Learning Track, learned by deep Q-learning with lifted
+hindsight. Method {best.lookahead.kind}-{best.encoding.kind}, {best.network.spec.layers} layers, {weights:,} weights, stored as float16.
+
+- **Data:** {record["training_problems"]} training problems of the track (the paper's split), the largest with \
+{record["largest_training_problem"]} objects. No test problem was seen.
+- **Chosen by:** {summary(record)} ({validation.held_out.actions:,} actions in the plans of the validation problems), at \
+episode {record["episode"]}, seed {record["seed"]}.
+- **Configuration:** {training["episodes"]} episodes of {training["rollouts"]} rollouts and {training["steps"]} steps of \
+{training["batch"]} transitions, learning rate {training["learning_rate"]} to {training["learning_rate_end"]}; the whole of it is in the file \
+(`saltus policies --json`).
+- **Made:** {record["date"]}, saltus {record.get("saltus", "0.1.0")}, torch {record["torch"]}, {record["seconds"]:.0f} s until this checkpoint.
+
+| seed | episode | validation of the seed's best checkpoint |
+|---|---|---|
+{others}
+
+| episode | validation problems solved | larger problems solved |
+|---|---|---|
+{curve}
+"""
+
+
+if __name__ == "__main__":
+    main()

@@ -63,28 +63,37 @@ def card(name: str, best: PolicyFile, candidates: list[PolicyFile]) -> str:
         f"| {episode} | {solved} | {'-' if larger is None else larger} |" for episode, solved, larger in record["curve"]
     )
     weights = sum(parameter.numel() for parameter in best.network.parameters())
-    return f"""# Policy for {name}
-
-A general policy for the domain `{record["domain"]}` of the IPC 2023 Learning Track, learned by deep Q-learning with lifted
-hindsight. Method {best.lookahead.kind}-{best.encoding.kind}, {best.network.spec.layers} layers, {weights:,} weights, stored as float16.
-
-- **Data:** {record["training_problems"]} training problems of the track (the paper's split), the largest with \
-{record["largest_training_problem"]} objects. No test problem was seen.
-- **Chosen by:** {summary(record)} ({validation.held_out.actions:,} actions in the plans of the validation problems), at \
-episode {record["episode"]}, seed {record["seed"]}.
-- **Configuration:** {training["episodes"]} episodes of {training["rollouts"]} rollouts and {training["steps"]} steps of \
-{training["batch"]} transitions, learning rate {training["learning_rate"]} to {training["learning_rate_end"]}; the whole of it is in the file \
-(`saltus policies --json`).
-- **Made:** {record["date"]}, saltus {record.get("saltus", "0.1.0")}, torch {record["torch"]}, {record["seconds"]:.0f} s until this checkpoint.
-
-| seed | episode | validation of the seed's best checkpoint |
-|---|---|---|
-{others}
-
-| episode | validation problems solved | larger problems solved |
-|---|---|---|
-{curve}
-"""
+    rates = f"{training['learning_rate']} to {training['learning_rate_end']}"
+    amounts = f"{training['episodes']} episodes of {training['rollouts']} rollouts and {training['steps']} steps"
+    method = f"{best.lookahead.kind}-{best.encoding.kind}"
+    lines = [
+        f"# Policy for {name}",
+        "",
+        f"A general policy for the domain `{record['domain']}` of the IPC 2023 Learning Track, learned by deep",
+        f"Q-learning with lifted hindsight. Method {method}, {best.network.spec.layers} layers, {weights:,} weights,",
+        "stored as float16.",
+        "",
+        f"- **Data:** {record['training_problems']} training problems of the track, the paper's split, the largest with",
+        f"  {record['largest_training_problem']} objects. No test problem was seen.",
+        f"- **Chosen by:** {summary(record)}",
+        f"  ({validation.held_out.actions:,} actions in the plans of the validation problems), at episode",
+        f"  {record['episode']}, seed {record['seed']}.",
+        f"- **Configuration:** {amounts}",
+        f"  of {training['batch']} transitions, learning rate {rates};",
+        "  the whole of it is in the file (`saltus policies --json`).",
+        f"- **Made:** {record['date']}, saltus {record.get('saltus', '0.1.0')}, torch {record['torch']},",
+        f"  {record['seconds']:.0f} s until this checkpoint.",
+        "",
+        "| seed | episode | validation of the seed's best checkpoint |",
+        "|---|---|---|",
+        others,
+        "",
+        "| episode | validation problems solved | larger problems solved |",
+        "|---|---|---|",
+        curve,
+        "",
+    ]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Makes the pictures of `docs/` anew: `python -m tests.report.pictures`, with Chromium and Playwright installed.
 
-The records are the examples; the training runs are those of an experiment; the rollout is the goal count's on 24 blocks.
+The records are the examples, the training runs those of an experiment; the rollout is the goal count's on 24 blocks.
 """
 
 from __future__ import annotations

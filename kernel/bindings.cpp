@@ -151,12 +151,11 @@ nb::tuple applicable(const saltus::Task& task, Input<saltus::Code> state, std::i
 }
 
 nb::tuple find_bindings(const saltus::Task& task, Input<saltus::Code> state, Input<std::int32_t> literals,
-                        std::int32_t variables, std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+                        Input<std::int32_t> domains, std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
     task.check_state(view(state));
-    if (variables < 0 || static_cast<std::size_t>(variables) > saltus::kMaxVariables)
-        throw nb::value_error("find_bindings: number of variables out of range");
+    if (view(domains).size() > saltus::kMaxVariables) throw nb::value_error("find_bindings: number of variables out of range");
     saltus::Pattern pattern;
-    pattern.domains.assign(static_cast<std::size_t>(variables), task.anything());
+    pattern.domains.assign(view(domains).begin(), view(domains).end());
     const auto program = view(literals);
     for (std::size_t i = 0; i < program.size();) {
         if (program.size() - i < 3 || program[i + 2] < 0 || static_cast<std::size_t>(program[i + 2]) > program.size() - i - 3)
@@ -319,7 +318,7 @@ NB_MODULE(_kernel, module) {
         task.check_action(schema, view(arguments));
         return give(interruptibly([&] { return saltus::successor(task, view(state), schema, view(arguments)); }));
     }, "task"_a, "state"_a, "schema"_a, "arguments"_a);
-    module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "variables"_a, "limit"_a, "seed"_a, "steps"_a);
+    module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "domains"_a, "limit"_a, "seed"_a, "steps"_a);
     module.def("find_colours", [](const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> positive, Input<saltus::Code> negative) {
         const saltus::Query query = make_query(task, state, positive, negative);
         saltus::Symmetry symmetry = saltus::find_symmetry(task, query.state, query.goal_positive, query.goal_negative);

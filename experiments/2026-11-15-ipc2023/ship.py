@@ -73,7 +73,7 @@ def card(name: str, best: PolicyFile, candidates: list[PolicyFile]) -> str:
         f"Q-learning with lifted hindsight. Method {method}, {best.network.spec.layers} layers, {weights:,} weights,",
         "stored as float16.",
         "",
-        f"- **Data:** {record['training_problems']} training problems of the track, the paper's split, the largest with",
+        f"- **Data:** {record['training_problems']} training problems of the track, the largest with",
         f"  {record['largest_training_problem']} objects. No test problem was seen.",
         f"- **Chosen by:** {summary(record)}",
         f"  ({validation.held_out.actions:,} actions in the plans of the validation problems), at episode",

@@ -93,7 +93,7 @@ def find_bindings(
     task: Task,
     state: NDArray[np.int64],
     literals: NDArray[np.int32],
-    variables: int,
+    domains: NDArray[np.int32],
     limit: int,
     seed: int,
     steps: int,

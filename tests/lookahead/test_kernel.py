@@ -14,6 +14,7 @@ from tests.random_tasks import random_tasks
 from tests.tasks import task_of
 
 from saltus.lookahead import (
+    Conjunction,
     LookaheadSpec,
     LookaheadTree,
     applicable_actions,
@@ -134,6 +135,11 @@ def test_bindings(task: Task, data: st.DataObject) -> None:
     assert set(map(tuple, some.tolist())) <= wanted
     again = find_bindings(task, task.initial_state, literals, limit=2, seed=4)
     assert np.array_equal(some, again)
+    types = [data.draw(st.integers(0, len(task.types) - 1)) for _ in used]
+    typed = Conjunction(task, literals, types).find(task.initial_state, limit=10_000)
+    assert sorted(map(tuple, typed.tolist())) == sorted(
+        reference.find_bindings(task, task.initial_state, literals, types)
+    )
 
 
 @given(random_tasks(max_objects=7))

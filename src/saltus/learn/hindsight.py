@@ -9,7 +9,6 @@ success. Also propositional hindsight (the goal's own atoms that hold) and state
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,36 +21,23 @@ from saltus.task.state import intersection
 BINDINGS = 4
 """Groundings of a sub-goal that are tried: one that held before the last jump already teaches nothing."""
 
-MAX_STEPS = 20_000
+MAX_STEPS = 2_000
 """Of the search for a grounding."""
 
 ATTEMPTS = 4
 """Draws for every sub-goal wanted; fewer different ones may exist."""
 
 
-@dataclass(frozen=True, eq=False)
-class SubGoal:
-    """A lifted conjunction and the type that each of its variables must have."""
-
-    conjunction: Conjunction
-    types: tuple[int, ...]
-
-    @property
-    def literals(self) -> tuple[Literal, ...]:
-        """The lifted literals."""
-        return self.conjunction.literals
-
-
-def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, variants: int) -> list[SubGoal]:
+def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, variants: int) -> list[Conjunction]:
     """Sub-goals of a task's goal, largest first, at most `variants` of every size.
 
     A sub-goal grows along shared objects as far as it can, then goes on with another part of the goal. Objects become
     variables, constants of the domain stay. Negated goal literals are left out: everything false would satisfy them.
     """
     atoms = [task.decode(int(code)) for code in task.goal.positive]
-    result: list[SubGoal] = []
+    result: list[Conjunction] = []
     for size in range(min(most_atoms, len(atoms)), 0, -1):
-        known: dict[tuple[tuple[int, ...], ...], SubGoal] = {}
+        known: dict[tuple[tuple[int, ...], ...], Conjunction] = {}
         for _ in range(variants * ATTEMPTS):
             if len(known) == variants:
                 break
@@ -76,7 +62,7 @@ def _grow(atoms: Sequence[tuple[int, ...]], size: int, rng: np.random.Generator)
     return chosen
 
 
-def _lift(task: Task, atoms: Sequence[tuple[int, ...]]) -> SubGoal:
+def _lift(task: Task, atoms: Sequence[tuple[int, ...]]) -> Conjunction:
     """Atoms with variables for objects, numbered as they come."""
     constants = len(task.domain.constants)
     variable: dict[int, int] = {}
@@ -85,23 +71,21 @@ def _lift(task: Task, atoms: Sequence[tuple[int, ...]]) -> SubGoal:
         terms = [~number if number < constants else variable.setdefault(number, len(variable)) for number in arguments]
         literals.append(Literal(predicate, tuple(terms)))
     types = tuple(int(task.object_type[number]) for number in variable)
-    return SubGoal(Conjunction(task, literals), types)
+    return Conjunction(task, literals, types)
 
 
 def _form(literals: Sequence[Literal]) -> tuple[tuple[int, ...], ...]:
     return tuple((literal.predicate, *literal.terms) for literal in literals)
 
 
-def groundings(task: Task, subgoal: SubGoal, state: State, rng: np.random.Generator) -> Iterator[Goal]:
+def groundings(task: Task, subgoal: Conjunction, state: State, rng: np.random.Generator) -> Iterator[Goal]:
     """Goals that hold in the state: the sub-goal with objects of the right types for its variables."""
     seed = int(rng.integers(2**62))
-    for binding in subgoal.conjunction.find(state, limit=BINDINGS, seed=seed, max_steps=MAX_STEPS).tolist():
-        fitting = zip(binding, subgoal.types, strict=True)
-        if all(task.is_a[task.object_type[number], wanted] for number, wanted in fitting):
-            yield Goal(
-                task.encode(literal.predicate, (binding[term] if term >= 0 else ~term for term in literal.terms))
-                for literal in subgoal.literals
-            )
+    for binding in subgoal.find(state, limit=BINDINGS, seed=seed, max_steps=MAX_STEPS).tolist():
+        yield Goal(
+            task.encode(literal.predicate, (binding[term] if term >= 0 else ~term for term in literal.terms))
+            for literal in subgoal.literals
+        )
 
 
 def first_without(states: Sequence[State], last: int, goal: Goal) -> int:
@@ -118,7 +102,7 @@ def first_without(states: Sequence[State], last: int, goal: Goal) -> int:
 
 
 def relabelled(
-    trajectory: Trajectory, task: Task, subgoals: Sequence[SubGoal], kind: str, rng: np.random.Generator
+    trajectory: Trajectory, task: Task, subgoals: Sequence[Conjunction], kind: str, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, Goal]]:
     """First state, last state and goal of the successes in hindsight, from the end of the trajectory backwards."""
     states = trajectory.states
@@ -131,7 +115,7 @@ def relabelled(
 
 
 def _goals(
-    state: State, task: Task, goal: Goal, subgoals: Sequence[SubGoal], kind: str, rng: np.random.Generator
+    state: State, task: Task, goal: Goal, subgoals: Sequence[Conjunction], kind: str, rng: np.random.Generator
 ) -> Iterator[Goal]:
     """Goals in hindsight that hold in a state, best first."""
     if kind == "state":
@@ -148,7 +132,7 @@ def _goals(
 def hindsight_transitions(
     trajectories: Sequence[Trajectory],
     tasks: Sequence[Task],
-    subgoals: Sequence[Sequence[SubGoal]],
+    subgoals: Sequence[Sequence[Conjunction]],
     spec: TrainingSpec,
     rng: np.random.Generator,
 ) -> list[Transition]:

@@ -25,10 +25,11 @@ from saltus.graph import Vocabulary
 from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
 from saltus.learn.experience import Trajectory, Transition, collect, transitions_of
-from saltus.learn.hindsight import SubGoal, hindsight_transitions, lifted_subgoals
+from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import Learner
 from saltus.learn.replay import Replay
 from saltus.learn.validation import Validation, measure
+from saltus.lookahead import Conjunction
 from saltus.model import RelationalNetwork
 from saltus.policy import Ending, LearnedPolicy
 from saltus.task import Task
@@ -130,7 +131,7 @@ class Trainer:
         self.best: Validation | None = None
         self._td_errors: list[float] = []
 
-    def _subgoals(self, seed: int) -> list[list[SubGoal]]:
+    def _subgoals(self, seed: int) -> list[list[Conjunction]]:
         """Lifted sub-goals of every task; drawn from the seed alone, so that they need not be saved."""
         rng = np.random.default_rng([seed, len(STREAMS)])
         if self.spec.hindsight != "lifted":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from saltus import _kernel
 from saltus.errors import InputError
-from saltus.lookahead.kernel_task import kernel_task, literal_program
+from saltus.lookahead.kernel_task import kernel_task, literal_program, type_domains
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.compile import MAX_VARIABLES
 
@@ -76,18 +76,29 @@ def find_bindings(
 
 
 class Conjunction:
-    """A lifted conjunction over a task's objects, checked and prepared once, to be looked for in many states."""
+    """A lifted conjunction over a task's objects, checked and prepared once, to be looked for in many states.
 
-    def __init__(self, task: Task, literals: Sequence[Literal]) -> None:
+    With `types`, one for every variable, only objects of these types are bound.
+    """
+
+    def __init__(self, task: Task, literals: Sequence[Literal], types: Sequence[int] | None = None) -> None:
         self.literals = tuple(literals)
         self.variables = check_conjunction(task, literals)
+        if types is not None and len(types) != self.variables:
+            raise InputError(f"conjunction of {self.variables} variables with types for {len(types)}")
         self._task = kernel_task(task)
         self._program = np.array(literal_program(literals), np.int32)
+        known = type_domains(task)
+        wanted: list[tuple[int, ...]] = [()] * self.variables if types is None else [(number,) for number in types]
+        for entry in wanted:
+            if entry not in known:
+                raise InputError(f"conjunction of type {entry[0]}, the task has {len(task.types)} types")
+        self._domains = np.array([known[entry] for entry in wanted], np.int32)
 
     def find(self, state: State, *, limit: int = 1, seed: int = 0, max_steps: int = 1_000_000) -> NDArray[np.int32]:
         """Bindings, as `find_bindings` gives them."""
         found, flat = _kernel.find_bindings(
-            self._task, state.codes, self._program, self.variables, limit, seed, max_steps
+            self._task, state.codes, self._program, self._domains, limit, seed, max_steps
         )
         return flat.reshape(found, self.variables)
 

@@ -16,6 +16,7 @@ from saltus import _kernel
 from saltus.task import Literal, Task
 
 _ATTRIBUTE = "_kernel_task"
+_DOMAINS = "_kernel_domains"
 
 
 def kernel_task(task: Task) -> _kernel.Task:
@@ -25,6 +26,13 @@ def kernel_task(task: Task) -> _kernel.Task:
         found = _build(task)
         task.__dict__[_ATTRIBUTE] = found
     return found
+
+
+def type_domains(task: Task) -> dict[tuple[int, ...], int]:
+    """Numbers of the kernel's domains by the types whose objects they hold; `()` is the domain of all objects."""
+    kernel_task(task)
+    known: dict[tuple[int, ...], int] = task.__dict__[_DOMAINS]
+    return known
 
 
 def literal_program(literals: Iterable[Literal]) -> list[int]:
@@ -40,6 +48,8 @@ def _build(task: Task) -> _kernel.Task:
     for schema in task.schemas:
         for types in (*schema.parameters, *(entry for effect in schema.effects for entry in effect.variables)):
             domain_number.setdefault(types, len(domain_number))
+    for number in range(len(task.types)):
+        domain_number.setdefault((number,), len(domain_number))
     program = [len(task.types), len(domain_number) + 1]
     for types in domain_number:
         program += _listed(task.objects_of(types).tolist())
@@ -53,6 +63,7 @@ def _build(task: Task) -> _kernel.Task:
             program += _listed([domain_number[types] for types in effect.variables])
             for literals in (effect.condition, effect.adds, effect.deletes):
                 program += _literals(literals)
+    task.__dict__[_DOMAINS] = {**domain_number, (): len(domain_number)}
     rows = [atoms.ravel() for atoms in task.static_atoms]
     starts = np.cumsum([0, *(len(flat) for flat in rows)])[: len(rows)]
     sizes = [len(atoms) for atoms in task.static_atoms]

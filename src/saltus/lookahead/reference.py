@@ -295,13 +295,19 @@ def _numbered(keys: Sequence[object]) -> list[int]:
 # -- conjunctive queries ---------------------------------------------------------------------------------------------
 
 
-def find_bindings(task: Task, state: State, literals: Sequence[Literal]) -> set[tuple[int, ...]]:
-    """All bindings of a lifted conjunction; different variables are different objects; without variables, the empty
-    binding if the conjunction holds."""
+def find_bindings(
+    task: Task, state: State, literals: Sequence[Literal], types: Sequence[int] | None = None
+) -> set[tuple[int, ...]]:
+    """All bindings of a lifted conjunction; different variables are different objects, of their types if those are
+    given; without variables, the empty binding if the conjunction holds."""
     variables = max((term + 1 for literal in literals for term in literal.terms if term >= 0), default=0)
     atoms = frozenset(state)
     return {
         binding
         for binding in permutations(range(len(task.objects)), variables)
         if all(holds(task, atoms, literal, binding) for literal in literals)
+        and (
+            types is None
+            or all(task.is_a[task.object_type[i], wanted] for i, wanted in zip(binding, types, strict=True))
+        )
     }

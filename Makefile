@@ -12,8 +12,9 @@ BENCH_STAMP := $(VENV)/.bench
 
 demo: $(VENV)/.built
 	$(BIN)/saltus info examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
-	$(BIN)/saltus lookahead examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
-	$(BIN)/saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl examples/blocksworld/p100.plan
+	$(BIN)/saltus plan examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl --plan-file build/demo.plan
+	head -n 5 build/demo.plan
+	$(BIN)/saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl build/demo.plan
 
 test: lint types check sanitize
 

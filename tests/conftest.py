@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the program does, before PyTorch is imported
+
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -181,7 +181,8 @@ def test_every_trajectory_has_its_share_of_the_relabelled_ones() -> None:
 
 def test_sub_goals_of_more_variables_than_can_be_bound_are_left_out() -> None:
     objects = [f"o{i}" for i in range(80)]
-    task = blocks(" ".join(f"(on {a} {b})" for a, b in zip(objects[::2], objects[1::2], strict=True)), " ".join(objects))
+    goal = " ".join(f"(on {a} {b})" for a, b in zip(objects[::2], objects[1::2], strict=True))
+    task = blocks(goal, " ".join(objects))
     found = lifted_subgoals(task, np.random.default_rng(0), 40, 2)
     assert max(len(entry.literals) for entry in found) == 32
 

@@ -163,6 +163,30 @@ def test_at_most_so_many_relabelled_trajectories() -> None:
     assert hindsight_transitions([trajectory], [task], subgoals, spec, np.random.default_rng(0)) == []
 
 
+def test_every_trajectory_has_its_share_of_the_relabelled_ones() -> None:
+    task = blocks("(on a b)")
+    pairs = ("ab", "bc", "cd", "da", "ac")
+    long = walk(task, *(f"(table a), (on {x} {y})" for x, y in pairs))
+    short = walk(task, "(table b)", "(table b), (on c d)")
+    subgoals = [lifted_subgoals(task, np.random.default_rng(0), 10, 2)]
+
+    def ends(most: int) -> list[State]:
+        spec = TrainingSpec(hindsight_trajectories=most)
+        found = hindsight_transitions([long, long, short], [task], subgoals, spec, np.random.default_rng(0))
+        return [entry.successor for entry in found if entry.final is Final.GOAL]
+
+    assert ends(4) == [long.states[4], long.states[3], long.states[4], short.states[1]]
+    assert len(ends(100)) == 9  # enough for all of them
+
+
+def test_sub_goals_of_more_variables_than_can_be_bound_are_left_out() -> None:
+    objects = [f"o{i}" for i in range(80)]
+    goal = " ".join(f"(on {a} {b})" for a, b in zip(objects[::2], objects[1::2], strict=True))
+    task = blocks(goal, " ".join(objects))
+    found = lifted_subgoals(task, np.random.default_rng(0), 40, 2)
+    assert max(len(entry.literals) for entry in found) == 32
+
+
 @pytest.mark.parametrize("domain", ["blocksworld", "ferry", "delivery", "satellite"])
 def test_relabelled_goals_hold_at_the_end_and_not_before(domain: str) -> None:
     from saltus.learn.config import load_configuration

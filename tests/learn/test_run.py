@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -16,8 +17,10 @@ from safetensors.torch import load_file
 
 from saltus.cli.main import run as command
 from saltus.domains.suite import write_suite
-from saltus.learn.fleet import PROGRAM
+from saltus.errors import ConfigurationError
+from saltus.learn.fleet import PROGRAM, Job, run_jobs
 from saltus.learn.run import RunFolder
+from saltus.learn.validation import Coverage, Validation
 from saltus.model.policy_file import load_policy_file
 
 FAST = ["steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "larger_problems=0", "validation_jumps=4"]
@@ -101,6 +104,68 @@ def test_killed_and_resumed_equals_uninterrupted(suite: Path, tmp_path: Path) ->
     assert log_of(broken) == log_of(whole)
     assert same_weights(broken / "checkpoints/0039.safetensors", whole / "checkpoints/0039.safetensors")
     assert same_weights(broken / "policy.safetensors", whole / "policy.safetensors")
+
+
+def trained(suite: Path, out: Path, *extra: str, episodes: int = 6) -> Path:
+    """Folder of a run that is done."""
+    assert command(["train", str(suite), "--out", str(out), *options(*extra, episodes=episodes)]) == 0
+    return out
+
+
+class TestResume:
+    """What may change and what may not when a run goes on."""
+
+    def refused(self, capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> str:
+        """What is said about arguments that are refused."""
+        capsys.readouterr()
+        assert command(["train", *arguments, "--resume", "--device", "cpu", "--threads", "1"]) == code
+        return capsys.readouterr().err
+
+    def test_other_problems_are_refused(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = trained(suite, tmp_path / "run", episodes=2)
+        other = tmp_path / "other"
+        shutil.copytree(suite, other)
+        (other / "training" / "p001.pddl").unlink()
+        assert "not those" in self.refused(capsys, 31, str(other), "--out", str(out), "--set", "episodes=4")
+        moved = tmp_path / "moved"
+        shutil.copytree(suite, moved)
+        resume = ["train", str(moved), "--out", str(out), "--resume", "--device", "cpu", "--set", "episodes=3"]
+        assert command(resume) == 0
+
+    def test_only_episodes_can_change(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = trained(suite, tmp_path / "run", episodes=2)
+        place = [str(suite), "--out", str(out)]
+        assert "training.batch" in self.refused(capsys, 33, *place, "--set", "batch=9")
+        assert "model.embedding" in self.refused(capsys, 33, *place, "--config", "tiny")
+        assert "seed is 0" in self.refused(capsys, 33, *place, "--seed", "3")
+        resume = ["train", *place, "--resume", "--seed", "0", "--set", "batch=4", "--set", "episodes=3"]
+        assert command([*resume, "--device", "cpu"]) == 0
+        assert json.loads((out / "config.json").read_text())["training"]["episodes"] == 3
+        assert [entry["episode"] for entry in log_of(out) if entry["kind"] == "episode"] == [1, 2, 3]
+
+    def test_a_log_that_lost_its_end_is_not_filled_up(self, suite: Path, tmp_path: Path) -> None:
+        out = trained(suite, tmp_path / "run", episodes=2)
+        text = (out / "log.jsonl").read_text()
+        (out / "log.jsonl").write_text(text[: text.index("\n") + 10])
+        resume = ["train", str(suite), "--out", str(out), "--resume", "--device", "cpu", "--set", "episodes=3"]
+        assert command(resume) == 0
+        assert [entry["episode"] for entry in log_of(out)][:2] == [1, 3]
+
+    def test_the_best_checkpoint_becomes_the_policy_again(self, suite: Path, tmp_path: Path) -> None:
+        out = trained(suite, tmp_path / "run")
+        best = load_policy_file(out / "policy.safetensors").record["episode"]
+        other = 9 - best  # of 3 and 6
+        shutil.copy(out / f"checkpoints/000{other}.safetensors", out / "policy.safetensors")
+        assert command(["train", str(suite), "--out", str(out), "--resume", "--device", "cpu"]) == 0
+        assert load_policy_file(out / "policy.safetensors").record["episode"] == best
+
+    def test_one_process_at_a_time(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = trained(suite, tmp_path / "run", episodes=2)
+        other = RunFolder(out)
+        other.hold()
+        assert "another process" in self.refused(capsys, 33, str(suite), "--out", str(out))
+        other.close()
+        assert command(["train", str(suite), "--out", str(out), "--resume", "--device", "cpu"]) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -278,13 +343,72 @@ def test_train_all_trains_every_domain_and_seed_and_goes_on(
     assert command([*arguments, "--domain", "one", *short]) == 0  # nothing left to do
     assert capsys.readouterr().out.count("done after 2 episodes") == 2
     assert command([*arguments, "--domain", "two", *short]) == 33
+    again = [*arguments, "--domain", "one", "--seeds", "1", *short]
+    assert command([*again, "--set", "batch=5"]) == 33
+    assert "training.batch" in capsys.readouterr().out
+    assert command([*again, "--set", "episodes=3"]) == 0
+    assert capsys.readouterr().out.count("done after 3 episodes") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_train_all_leaves_no_run_behind(suite: Path, tmp_path: Path, number: int) -> None:
+    settings = [*FAST, "episodes=100000", "validate_every=100000", "checkpoint_every=100000"]
+    process = subprocess.Popen(
+        [*PROGRAM, "train-all", str(suite), "--out", str(tmp_path), "--seeds", "2", "--jobs", "1", "--device", "cpu"]
+        + [part for text in settings for part in ("--set", text)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    first, second = (tmp_path / suite.name / f"seed-{seed}" for seed in (0, 1))
+    wait_until(lambda: (first / "log.jsonl").exists() and (first / "log.jsonl").read_text().count("\n") >= 2)
+    process.send_signal(number)
+    assert process.wait(timeout=60) == (130 if number == signal.SIGTERM else -number)
+
+    def is_free() -> bool:
+        folder = RunFolder(first)
+        try:
+            folder.hold()
+        except ConfigurationError:
+            return False
+        folder.close()
+        return True
+
+    wait_until(is_free)
+    assert (first / "state.safetensors").exists()  # it was told, not killed
+    assert not (second / "config.json").exists()
+
+
+def test_a_run_that_cannot_be_started_is_no_obstacle_to_others(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    job = Job("one", 0, tmp_path, tmp_path / "file" / "seed-0", ())
+    (result,) = run_jobs([job], 1)
+    assert result.code == 31
+    assert "Not a directory" in result.summary
+
+
+def test_half_a_line_does_not_stay_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    folder = RunFolder(tmp_path, told.append)
+    event = Validation(1, Coverage(1, 1, 1, 1), None, 0.0)
+    folder.append(event, 1.0)
+    before = folder.log.read_bytes()
+
+    class Full(io.FileIO):
+        def write(self, content: bytes, /) -> int:
+            return super().write(bytes(content)[:5])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda path, mode, buffering: Full(path, mode))
+        folder.append(event, 2.0)
+    assert len(told) == 1
+    assert folder.log.read_bytes() == before
+    folder.append(event, 3.0)
+    assert [entry["elapsed"] for entry in map(json.loads, folder.log.read_text().splitlines())] == [1.0, 3.0]
 
 
 def test_log_of_a_run_that_cannot_be_written_is_told(suite: Path, tmp_path: Path) -> None:
     told: list[str] = []
     folder = RunFolder(tmp_path / "missing", told.append)
-    from saltus.learn.validation import Coverage, Validation
-
     folder.append(Validation(1, Coverage(1, 1, 1, 1), None, 0.0), 1.0)
     assert len(told) == 1
     assert "lost" in told[0]
@@ -307,6 +431,11 @@ def test_ipc_learn_numbers_its_policies(suite: Path, tmp_path: Path, capsys: pyt
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"dk.{i}" for i in range(1, count + 1)]
     record = load_policy_file(prefix.with_name(f"dk.{count}")).record
     assert record["training_problems"] == 5  # one of six is held out
+    assert command([*arguments, *options(episodes=1)]) == 0  # an earlier call's policies must not outlast a later's
+    assert f"dk.{count + 1}" in capsys.readouterr().out
+    nowhere = ["ipc-learn", str(tmp_path / "none" / "dk"), str(suite / "domain.pddl"), *problems]
+    assert command([*nowhere, *options(episodes=1)]) == 31
+    assert "no such folder" in capsys.readouterr().err
     plan = tmp_path / "plan"
     assert command(["ipc-plan", str(prefix), str(suite / "domain.pddl"), problems[0], str(plan)]) in (0, 12)
 

@@ -11,7 +11,7 @@ import torch
 from tests.learn.small import small_tasks
 from tests.policy.test_rollout import chain
 
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, InputError
 from saltus.learn.config import load_configuration, named_configurations
 from saltus.learn.trainer import EpisodeReport, Trainer, linear
 from saltus.learn.validation import Coverage, Validation, measure
@@ -161,6 +161,53 @@ def test_stops_when_told_and_when_validation_is_stable() -> None:
     list(stable.train())
     assert stable.episode == 2
     assert stable.is_stable
+
+
+def test_a_stable_run_stays_ended_when_it_is_restored() -> None:
+    tasks = small_tasks("blocksworld", 3)
+    configuration = load_configuration("tiny", [*SHORT, "stop_after=1"])
+    ended = Trainer(configuration, tasks, seed=0)  # nothing to solve is solved
+    list(ended.train())
+    assert ended.episode == 2
+    restored = Trainer(configuration, tasks, seed=0)
+    restored.set_state(*ended.get_state())
+    assert list(restored.train()) == []
+
+
+def test_without_problems_to_choose_by_the_latest_policy_is_the_best() -> None:
+    tasks = small_tasks("blocksworld", 3)
+    trainer = Trainer(load_configuration("tiny", SHORT), tasks, seed=0)
+    best = [trainer.best.episode for event in trainer.train() if isinstance(event, Validation) and trainer.best]
+    assert best == [2, 4]
+    assert not trainer.can_select
+    chosen = Trainer(load_configuration("tiny", SHORT), tasks, larger=tasks, seed=0)
+    assert chosen.can_select
+
+
+def test_a_loss_that_is_no_number_is_an_error() -> None:
+    settings = [*SHORT, "learning_rate=1e30", "norm=false"]
+    trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3), seed=0)
+    with pytest.raises(ConfigurationError, match="learning_rate"):
+        list(trainer.train())
+
+
+def test_no_experience_is_no_gradient_step() -> None:
+    task = chain(3, goal=1)
+    settings = [*SHORT, "horizon=1", "hindsight=off", "lookahead.kind=flat"]
+    trainer = Trainer(load_configuration("tiny", settings), [chain(9, goal=8)], [task], seed=0)
+    reports = [event for event in trainer.train() if isinstance(event, EpisodeReport)]
+    assert len(trainer.original) + len(trainer.hindsight) == 0
+    assert [event.steps_per_second for event in reports] == [0.0] * 4
+
+
+def test_a_state_of_other_problems_is_refused() -> None:
+    tasks = small_tasks("blocksworld", 4)
+    configuration = load_configuration("tiny", SHORT)
+    tensors, values = Trainer(configuration, tasks[:3], seed=0).get_state()
+    Trainer(configuration, tasks[:3], seed=0).set_state(tensors, values)
+    for others in (tasks[1:], tasks, tasks[:2], tasks[2::-1]):
+        with pytest.raises(InputError, match="not those"):
+            Trainer(configuration, others, seed=0).set_state(tensors, values)
 
 
 def test_larger_problems_are_tried_only_by_policies_worth_it() -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, TypeGuard
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from saltus.learn.trainer import EpisodeReport, Event
     from saltus.learn.validation import Validation
 
+DEFAULT_CONFIG = "aiw-ad"
+"""Name of the configuration that nothing else says."""
+
 LINE_EVERY = 10.0
 """Seconds between lines of progress where there is no terminal."""
 
@@ -33,7 +36,9 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value; may be repeated.")
 ]
 TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
-Threads = Annotated[int | None, typer.Option(help="Threads; by default all cores for lookahead, half for PyTorch.")]
+Threads = Annotated[
+    int | None, typer.Option(help="Threads; by default all cores for lookahead, half for PyTorch.", min=1)
+]
 
 
 def train(
@@ -41,7 +46,7 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder of the run; policy.safetensors will be in it.")],
     config: Config = None,
     settings: Settings = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same machine: same policy.", min=0)] = 0,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same machine: same policy. By default 0.", min=0)] = None,
     time_limit: TimeLimit = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -69,7 +74,7 @@ def open_run(
     out: Path,
     config: str | None,
     settings: list[str],
-    seed: int,
+    seed: int | None,
     device: str,
     threads: int | None,
     resume: bool,
@@ -87,16 +92,9 @@ def open_run(
     place = find_device(device)
     run_folder = RunFolder(out, output.warning)
     if resume:
-        description = run_folder.describe()
-        if config is not None:
-            raise ConfigurationError("--resume: the run has its configuration; --config cannot change it")
-        if settings:
-            allowed = [text for text in settings if text.partition("=")[0].split(".")[-1] == "episodes"]
-            if allowed != settings:
-                raise ConfigurationError("--resume: of the run's configuration only episodes can be changed")
-            description = extended(description, settings)
+        description = resumed(run_folder.describe(), config, settings, seed)
     else:
-        description = RunDescription(str(folder.resolve()), seed, load_configuration(config, settings))
+        description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings))
     configuration = description.configuration
     problems = load_problems(folder, configuration)
     for message in problems.warnings:
@@ -115,23 +113,35 @@ def open_run(
         threads=threads,
     )
     run = Run(trainer, run_folder, problems, description)
-    if resume:
-        run.elapsed = run_folder.load_state(trainer)
-    else:
-        run_folder.create(description)
+    try:
+        if resume:
+            run_folder.hold()
+            run.elapsed = run_folder.load_state(trainer)
+            run_folder.write_description(description)
+        else:
+            run_folder.create(description)
+    except BaseException:
+        run_folder.close()
+        raise
     return run
 
 
-def extended(description: RunDescription, settings: list[str]) -> RunDescription:
-    """The description with another number of episodes."""
+def resumed(description: RunDescription, config: str | None, settings: list[str], seed: int | None) -> RunDescription:
+    """The description of a run that goes on; of what makes it up only the number of episodes may change."""
     from dataclasses import replace
 
-    from saltus.learn.config import configuration_of, load_configuration, plain_values
+    from saltus.learn.config import changed, differences, load_configuration
 
-    episodes = load_configuration(None, settings).training.episodes
-    values = plain_values(description.configuration)
-    values["training"]["episodes"] = episodes
-    return replace(description, configuration=configuration_of(values))
+    own = description.configuration
+    wanted = changed(own, settings) if config is None else load_configuration(config, settings)
+    fixed = [key for key in differences(own, wanted) if key != "training.episodes"]
+    if fixed:
+        raise ConfigurationError(
+            f"--resume: the run was started with another value of {fixed[0]}; only training.episodes can be changed"
+        )
+    if seed is not None and seed != description.seed:
+        raise ConfigurationError(f"--resume: the run's seed is {description.seed}, --seed cannot change it")
+    return replace(description, configuration=wanted)
 
 
 @contextmanager
@@ -241,7 +251,7 @@ def train_all(
     settings: Settings = None,
     time_limit: TimeLimit = None,
     device: Device = "auto",
-    threads: Annotated[int | None, typer.Option(help="Threads a run; cores by jobs by default.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads a run; cores by jobs by default.", min=1)] = None,
     ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")] = None,
 ) -> int:
     """Train many domains and seeds side by side; runs that exist are resumed, finished ones are left alone.
@@ -263,8 +273,7 @@ def train_all(
         if name not in known:
             raise ConfigurationError(f"--domain {name}: not in {suites}{suggestion(name, known)}")
     share = threads or max(1, (os.cpu_count() or 1) // jobs)
-    options = ["--device", device, "--threads", str(share)]
-    options += ["--config", config] if config is not None else []
+    options = ["--device", device, "--threads", str(share), "--config", config or DEFAULT_CONFIG]
     options += [part for text in settings or [] for part in ("--set", text)]
     options += ["--time-limit", time_limit] if time_limit is not None else []
     wanted = [
@@ -274,10 +283,21 @@ def train_all(
         if not domain or suite.name in domain
     ]
     failed = 0
-    for result in run_jobs(wanted, jobs, ray):
-        failed = failed or result.code
-        print(f"{result.job.suite} seed {result.job.seed}: {result.summary}", flush=True)
+    with closing(run_jobs(wanted, jobs, ray)) as results, interrupted_by(signal.SIGTERM):
+        for result in results:
+            failed = failed or result.code
+            print(f"{result.job.suite} seed {result.job.seed}: {result.summary}", flush=True)
     return failed
+
+
+@contextmanager
+def interrupted_by(number: signal.Signals) -> Iterator[None]:
+    """A signal is taken as Ctrl-C is."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def load_checked(config: str | None, settings: list[str]) -> None:
@@ -318,6 +338,8 @@ def ipc_learn(
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
     configuration = load_configuration(config, settings or [])
+    if not knowledge.parent.is_dir():
+        raise WriteError(f"{knowledge.parent}: no such folder to write the policies to")
     problems = listed_problems(domain, tasks, configuration)
     for message in problems.warnings:
         output.warning(message)
@@ -331,6 +353,7 @@ def ipc_learn(
     folder = RunFolder(knowledge.parent, output.warning)
     run = Run(trainer, folder, problems, RunDescription(str(domain), seed, configuration))
     started = time.monotonic()
+    before = last_number(knowledge)
     written = 0
     with stop_signals() as stopped, shown(run) as show:
 
@@ -341,14 +364,23 @@ def ipc_learn(
             run.elapsed = time.monotonic() - started
             show(event)
             if is_validation(event) and trainer.best is event:
-                written += folder.save_policy(numbered(knowledge, written + 1), trainer, run.record(event))
+                written += folder.save_policy(numbered(knowledge, before + written + 1), trainer, run.record(event))
     if not written:
-        written += folder.save_policy(numbered(knowledge, 1), trainer, run.record(None))
+        written += folder.save_policy(numbered(knowledge, before + 1), trainer, run.record(None))
     if not written:
-        raise WriteError(f"{numbered(knowledge, 1)}: cannot be written")
-    print(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {numbered(knowledge, written)}")
+        raise WriteError(f"{numbered(knowledge, before + 1)}: cannot be written")
+    print(
+        f"{written} {'policy' if written == 1 else 'policies'}, the last one in {numbered(knowledge, before + written)}"
+    )
 
 
 def numbered(prefix: Path, number: int) -> Path:
     """File of the n-th policy of a prefix."""
     return prefix.with_name(f"{prefix.name}.{number}")
+
+
+def last_number(prefix: Path) -> int:
+    """Highest number of a policy of an earlier call, 0 if there is none: the planner takes the highest."""
+    from saltus.policy.shipped import numbered_files
+
+    return max((int(path.suffix[1:]) for path in numbered_files(prefix)), default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from saltus.domains.registry import DOMAINS, generate_problem
 from saltus.model.policy_file import domain_signature
@@ -58,9 +59,10 @@ def _probe(
     """Tasks of a split with `least` to `most` objects, and the one after them or the last one before."""
     found: list[Task] = []
     task: Task | None = None
+    named = replace(domain, name=parse_domain(Source.from_file(DOMAINS[name].path)).name)  # the user's may differ
     for index in range(PROBES):
         text = generate_problem(name, split, index, PROBES, seed)
-        task = build_task(domain, parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), domain))
+        task = build_task(domain, parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), named))
         if len(task.objects) > most:
             break
         if len(task.objects) >= least:

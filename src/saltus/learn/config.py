@@ -134,6 +134,8 @@ class TrainingSpec:
         for name in ("discount", "beta", "original_share", "larger_from", "average"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigurationError(f"training: {name} is {getattr(self, name)}, expected 0 to 1")
+        if self.average == 1:
+            raise ConfigurationError("training: average is 1, expected less: the policy would never change")
         if not self.dead_end <= -1:
             raise ConfigurationError(f"training: dead_end is {self.dead_end}, expected at most -1, the cost of a jump")
 
@@ -179,11 +181,24 @@ def named_configurations() -> dict[str, Path]:
 
 def load_configuration(source: str | None = None, settings: Sequence[str] = ()) -> Configuration:
     """Configuration of a name or TOML file, then `section.key=value` (or `key=value`) texts, over the defaults."""
-    values = _read(source, ()) if source is not None else {name: {} for name in SECTIONS}
+    return changed(configuration_of(_read(source, ())) if source is not None else Configuration(), settings)
+
+
+def changed(configuration: Configuration, settings: Sequence[str]) -> Configuration:
+    """The configuration with some values set by `section.key=value` (or `key=value`) texts."""
+    values = plain_values(configuration)
     for text in settings:
         section, key, value = _parse_setting(text)
         values[section][key] = value
     return configuration_of(values)
+
+
+def differences(one: Configuration, two: Configuration) -> list[str]:
+    """Keys, with their sections, whose values differ."""
+    left, right = plain_values(one), plain_values(two)
+    return [
+        f"{section}.{key}" for section in left for key in left[section] if left[section][key] != right[section][key]
+    ]
 
 
 def configuration_of(values: Mapping[str, Mapping[str, Any]]) -> Configuration:

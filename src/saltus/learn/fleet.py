@@ -1,7 +1,8 @@
 """Stage `learn`: many runs side by side, each a process of its own, on this machine or on a Ray cluster.
 
 A run is the command `saltus train`; its output goes to `train.log` in its folder. A run that exists is resumed, and one
-that has done all its episodes ends at once, so that the same call goes on where an earlier one was stopped.
+that has done all its episodes ends at once, so that the same call goes on where an earlier one was stopped. Runs end
+with whoever started them, killed or not: each reads from a pipe that is closed then.
 """
 
 from __future__ import annotations
@@ -11,16 +12,22 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from saltus.errors import ConfigurationError
-from saltus.files import WriteError
 
 PROGRAM = (sys.executable, "-c", "from saltus.cli.main import main; main()")
+FOLLOWER = (sys.executable, "-c", f"from {__name__} import end_with_parent; end_with_parent(); {PROGRAM[2]}")
+"""The program, which ends cleanly when the process that started it is gone."""
+
+FAILED = 31
+"""Exit code of a run that could not be started."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +41,10 @@ class Job:
     options: tuple[str, ...]
 
     def command(self) -> list[str]:
-        """The command line of the run, new or resumed."""
-        start = [*PROGRAM, "train", str(self.folder), "--out", str(self.out)]
-        if not (self.out / "config.json").exists():
-            return [*start, "--seed", str(self.seed), *self.options]
-        kept: list[str] = []
-        for key, value in zip(self.options[::2], self.options[1::2], strict=True):
-            kept += [key, value] if key in ("--device", "--threads", "--time-limit") else []
-        return [*start, "--resume", *kept]
+        """The command line of the run, new or resumed; a run with another configuration or seed refuses it."""
+        resume = ["--resume"] if (self.out / "config.json").exists() else []
+        start = [*FOLLOWER, "train", str(self.folder), "--out", str(self.out), "--seed", str(self.seed)]
+        return [*start, *resume, *self.options]
 
 
 @dataclass(frozen=True)
@@ -54,44 +57,103 @@ class JobResult:
     """Its last lines on one, or its error."""
 
 
-def run_job(job: Job, started: list[subprocess.Popen[str]] | None = None) -> JobResult:
+class Children:
+    """Processes of runs; once they are told to end, no more are started."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._started: list[subprocess.Popen[str]] = []
+        self._ended = False
+
+    def start(self, command: Sequence[str], log: IO[str], pipe: int) -> subprocess.Popen[str] | None:
+        """The process of a command in a session of its own; None where all are to end."""
+        with self._lock:
+            if self._ended:
+                return None
+            process = subprocess.Popen(
+                command, stdin=pipe, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+            )
+            self._started.append(process)
+            return process
+
+    def end(self, number: signal.Signals) -> None:
+        """Sends a signal to all that still run."""
+        with self._lock:
+            self._ended = True
+            for process in self._started:
+                if process.poll() is None:
+                    with suppress(ProcessLookupError):
+                        os.killpg(process.pid, number)
+
+
+def end_with_parent() -> None:
+    """Has this process end as on SIGTERM when nobody holds the other end of its standard input any more."""
+
+    def follow() -> None:
+        while os.read(0, 4096):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+def run_job(job: Job, children: Children | None = None) -> JobResult:
     """Runs one job to its end."""
     try:
         job.out.mkdir(parents=True, exist_ok=True)
+        with (job.out / "train.log").open("a", encoding="utf-8") as log:
+            ended = _run(job, children or Children(), log)
+        if ended is None:
+            return JobResult(job, FAILED, "not started")
+        code, text = ended
+        if code == 0:
+            return JobResult(job, 0, "; ".join(line for line in text.splitlines() if not line.startswith("policy:")))
+        lines = (job.out / "train.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError as error:
-        raise WriteError(f"{job.out}: cannot be written: {error.strerror or error}") from error
-    with (job.out / "train.log").open("a", encoding="utf-8") as log:
-        process = subprocess.Popen(job.command(), stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
-        if started is not None:
-            started.append(process)
+        return JobResult(job, FAILED, f"failed: {error.filename or job.out}: {error.strerror or error}")
+    return JobResult(job, code, f"failed, exit code {code}: {lines[-1] if lines else 'no output'}")
+
+
+def _run(job: Job, children: Children, log: IO[str]) -> tuple[int, str] | None:
+    """Exit code and output of a job's process, which ends if this one does; None if there was none."""
+    ours, theirs = os.pipe()[::-1]
+    try:
+        try:
+            process = children.start(job.command(), log, theirs)
+        finally:
+            os.close(theirs)
+        if process is None:
+            return None
         text, _ = process.communicate()
         log.write(text)
-    if process.returncode == 0:
-        return JobResult(job, 0, "; ".join(line for line in text.splitlines() if not line.startswith("policy:")))
-    lines = (job.out / "train.log").read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["no output"]
-    return JobResult(job, process.returncode, f"failed, exit code {process.returncode}: {lines[-1]}")
+        return process.returncode, text
+    finally:
+        os.close(ours)
 
 
-def run_jobs(jobs: Sequence[Job], parallel: int, ray_address: str | None = None) -> Iterator[JobResult]:
-    """Results as the jobs end, at most `parallel` of them at a time; stopped early, the rest is told to end."""
+def run_jobs(jobs: Sequence[Job], parallel: int, ray_address: str | None = None) -> Generator[JobResult, None, None]:
+    """Results as the jobs end, at most `parallel` of them at a time; stopped early, the rest is told to end.
+
+    Whoever interrupts that, too, has them killed.
+    """
     if ray_address is not None:
         yield from _run_on_ray(jobs, parallel, ray_address)
         return
-    processes: list[subprocess.Popen[str]] = []
+    children = Children()
     pool = ThreadPoolExecutor(parallel)
-    waiting: set[Future[JobResult]] = {pool.submit(run_job, job, processes) for job in jobs}
+    waiting: set[Future[JobResult]] = {pool.submit(run_job, job, children) for job in jobs}
     try:
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()
     finally:
-        for future in waiting:
-            future.cancel()
-        for process in processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-        pool.shutdown(wait=True)
+        try:
+            children.end(signal.SIGTERM)
+            pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:
+            children.end(signal.SIGKILL)
+            raise
 
 
 def _run_on_ray(jobs: Sequence[Job], parallel: int, address: str) -> Iterator[JobResult]:

@@ -9,6 +9,7 @@ success. Also propositional hindsight (the goal's own atoms that hold) and state
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Trajectory, Transition, transitions_of
 from saltus.lookahead import Conjunction
 from saltus.task import Goal, Literal, State, Task
+from saltus.task.compile import MAX_VARIABLES
 from saltus.task.state import intersection
 
 BINDINGS = 4
@@ -33,6 +35,7 @@ def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, varia
 
     A sub-goal grows along shared objects as far as it can, then goes on with another part of the goal. Objects become
     variables, constants of the domain stay. Negated goal literals are left out: everything false would satisfy them.
+    So are sub-goals of more variables than the kernel can bind.
     """
     atoms = [task.decode(int(code)) for code in task.goal.positive]
     result: list[Conjunction] = []
@@ -41,8 +44,10 @@ def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, varia
         for _ in range(variants * ATTEMPTS):
             if len(known) == variants:
                 break
-            subgoal = _lift(task, [atoms[i] for i in _grow(atoms, size, rng)])
-            known.setdefault(_form(subgoal.literals), subgoal)
+            chosen = [atoms[i] for i in _grow(atoms, size, rng)]
+            if len({number for _, *arguments in chosen for number in arguments}) <= MAX_VARIABLES:
+                subgoal = _lift(task, chosen)
+                known.setdefault(_form(subgoal.literals), subgoal)
         result += known.values()
     return result
 
@@ -136,16 +141,19 @@ def hindsight_transitions(
     spec: TrainingSpec,
     rng: np.random.Generator,
 ) -> list[Transition]:
-    """Transitions of the relabelled parts of trajectories, at most `hindsight_trajectories` parts."""
+    """Transitions of the relabelled parts of trajectories, at most `hindsight_trajectories` parts.
+
+    Where there are more, every trajectory has its share: one long walk must not crowd out the others.
+    """
     result: list[Transition] = []
     if spec.hindsight == "off":
         return result
-    parts = 0
-    for trajectory in trajectories:
+    left = spec.hindsight_trajectories
+    for number, trajectory in enumerate(trajectories):
         own = subgoals[trajectory.task]
-        for first, last, goal in relabelled(trajectory, tasks[trajectory.task], own, spec.hindsight, rng):
-            if parts == spec.hindsight_trajectories:
-                return result
-            parts += 1
+        share = -(-left // (len(trajectories) - number))
+        found = relabelled(trajectory, tasks[trajectory.task], own, spec.hindsight, rng)
+        for first, last, goal in islice(found, share):
+            left -= 1
             result += transitions_of(trajectory, goal, first, last, reached=True, discount=spec.discount)
     return result

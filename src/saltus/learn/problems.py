@@ -41,7 +41,9 @@ def load_problems(folder: Path | str, configuration: Configuration) -> Problems:
     if not training:
         raise InputError(f"{folder}: no training problem is left: {warnings[0]}")
     if not held_out:
-        warnings.append("no validation problems; the last checkpoint will be the policy")
+        warnings.append(
+            "no validation problems; larger generated ones, if there are any, choose the policy, else it is the last"
+        )
     return Problems(suite.name, domain, training, held_out, warnings)
 
 

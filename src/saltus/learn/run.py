@@ -7,11 +7,14 @@
     policy.safetensors     the best of them
     events.out.tfevents…   for TensorBoard, where that is installed
 
-Nothing is pickled. A resumed run drops the log lines written after its last checkpoint and writes them again.
+Nothing is pickled. A resumed run drops the log lines written after its last checkpoint and writes them again. Only one
+process at a time trains in a folder.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import time
@@ -31,7 +34,7 @@ from saltus.learn.config import Configuration, configuration_of, plain_values
 from saltus.learn.problems import Problems
 from saltus.learn.trainer import EpisodeReport, Event, Trainer
 from saltus.learn.validation import Validation
-from saltus.model.policy_file import PolicyFile, save_policy
+from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 
 STATE_KEY = "saltus-run"
 VERSION = 1
@@ -59,6 +62,7 @@ class RunFolder:
     path: Path
     warn: Callable[[str], None] = lambda message: None
     _writer: Any = field(default=None, repr=False)
+    _held: int | None = field(default=None, repr=False)
 
     @property
     def log(self) -> Path:
@@ -87,8 +91,26 @@ class RunFolder:
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise WriteError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        write_whole(self.path / "config.json", description.to_json())
+        self.hold()
+        self.write_description(description)
         write_whole(self.log, "")
+
+    def write_description(self, description: RunDescription) -> None:
+        """Writes `config.json`."""
+        write_whole(self.path / "config.json", description.to_json())
+
+    def hold(self) -> None:
+        """Keeps other processes from training in the folder until `close`, or the end of this one."""
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(handle)
+            raise ConfigurationError(f"{self.path}: another process trains there") from error
+        except OSError:  # a file system without locks
+            os.close(handle)
+            return
+        self._held = handle
 
     def describe(self) -> RunDescription:
         """What `config.json` says."""
@@ -108,10 +130,13 @@ class RunFolder:
 
     def append(self, event: Event, seconds: float) -> None:
         """Adds an event to the log, and to TensorBoard's."""
-        line = json.dumps({**log_entry(event), "elapsed": round(seconds, 3)})
+        line = json.dumps({**log_entry(event), "elapsed": round(seconds, 3)}).encode() + b"\n"
         try:
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
+            with self.log.open("ab", buffering=0) as file:
+                written = file.write(line)
+                if written != len(line):  # a full disk: half a line would spoil the next one
+                    file.truncate(file.tell() - written)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             if self._writer is not None:
                 for name, value in scalars(event).items():
                     self._writer.add_scalar(name, value, event.episode)
@@ -126,13 +151,22 @@ class RunFolder:
         except ImportError:
             return
         make: Any = SummaryWriter
-        self._writer = make(str(self.path), purge_step=episode + 1)
+        try:
+            self._writer = make(str(self.path), purge_step=episode + 1)
+        except OSError as error:
+            self.warn(f"no TensorBoard events: {error.strerror or error}")
 
     def close(self) -> None:
-        """Closes TensorBoard's file."""
+        """Closes TensorBoard's file, and lets other processes train in the folder."""
         if self._writer is not None:
-            self._writer.close()
+            try:
+                self._writer.close()
+            except OSError as error:
+                self.warn(f"TensorBoard events are lost: {error.strerror or error}")
             self._writer = None
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     # -- checkpoints -------------------------------------------------------------------------------------------------
 
@@ -140,7 +174,10 @@ class RunFolder:
         """Saves the whole run; whether that went well."""
         tensors, values = trainer.get_state()
         try:
-            values |= {"version": VERSION, "elapsed": seconds, "log_bytes": self.log.stat().st_size}
+            with self.log.open("ab") as log:
+                os.fsync(log.fileno())  # the state must not be on the disk before the lines it counts
+                size = log.seek(0, os.SEEK_END)
+            values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
             write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
         except (WriteError, OSError) as error:
             self.warn(f"checkpoint not saved: {error}")
@@ -155,19 +192,31 @@ class RunFolder:
         try:
             with safe_open(str(self.state), framework="pt") as file:
                 values = json.loads((file.metadata() or {})[STATE_KEY])
+                if values["version"] != VERSION:
+                    raise InputError(f"{self.state}: made by another version of the program")
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
             trainer.set_state(tensors, values)
-        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
+        except InputError:
+            raise
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise InputError(f"{self.state}: damaged: {error}") from error
         self._cut_log(int(values["log_bytes"]))
         return float(values["elapsed"])
 
     def _cut_log(self, size: int) -> None:
+        """Cuts the log after the last whole line within `size`; a log that lost its end is not made longer."""
         try:
             if self.log.exists():
-                os.truncate(self.log, size)
+                os.truncate(self.log, self.log.read_bytes()[:size].rfind(b"\n") + 1)
         except OSError as error:
             raise WriteError(f"{self.log}: cannot be written: {error.strerror or error}") from error
+
+    def episode_of(self, path: Path) -> int | None:
+        """Episode of a saved policy; None where there is none."""
+        try:
+            return int(load_policy_file(path).record["episode"])
+        except (SaltusError, KeyError, TypeError, ValueError):
+            return None
 
     def save_policy(self, path: Path, trainer: Trainer, record: dict[str, Any]) -> bool:
         """Saves the policy as it is now; whether that went well."""
@@ -231,6 +280,7 @@ class Run:
         def is_over() -> bool:
             return stop() or (seconds is not None and time.monotonic() - started >= seconds)
 
+        self._restore_best()
         self.folder.open_tensorboard(trainer.episode)
         try:
             for event in trainer.train(is_over):
@@ -240,12 +290,12 @@ class Run:
                     self._keep(event)
                 ends = trainer.episode == spec.episodes or is_over()
                 due = trainer.episode % spec.checkpoint_every == 0 and self._is_complete(event)
-                if due and not ends:
-                    self.folder.save_state(trainer, self.elapsed)
+                if due and not ends and self.folder.save_state(trainer, self.elapsed):
                     saved = trainer.episode
                 yield event
             if trainer.episode != saved or not self.folder.state.exists():
                 self.folder.save_state(trainer, self.elapsed)
+            self._restore_best()
             if not trainer.validations or not self.folder.policy.exists():
                 self._keep(None)
         finally:
@@ -261,8 +311,18 @@ class Run:
         record = self.record(validation)
         episode = self.trainer.episode
         self.folder.save_policy(self.folder.checkpoint(episode), self.trainer, record)
-        if validation is None or self.trainer.best is validation or not self.problems.held_out:
+        if validation is None or self.trainer.best is validation:
             self.folder.save_policy(self.folder.policy, self.trainer, record)
+
+    def _restore_best(self) -> None:
+        """Makes the best checkpoint the policy where another one is: a disk was full, or a kill lost some episodes."""
+        best, folder = self.trainer.best, self.folder
+        if best is None or folder.episode_of(folder.policy) == best.episode:
+            return
+        try:
+            write_whole(folder.policy, folder.checkpoint(best.episode).read_bytes())
+        except (WriteError, OSError) as error:
+            folder.warn(f"best policy, of episode {best.episode}, not restored: {error}")
 
     def record(self, validation: Validation | None) -> dict[str, Any]:
         """What the policy file says about its training."""

@@ -7,6 +7,7 @@ random draws, and with it the result, does not depend on timing. Everything that
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 from collections import deque
@@ -20,7 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, InputError
 from saltus.graph import Vocabulary
 from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
@@ -82,6 +83,16 @@ def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int
         torch.manual_seed(seed)
         arities = [relation.arity for relation in vocabulary]
         return RelationalNetwork(arities, configuration.encoding.kind, configuration.model)
+
+
+def digest_of(tasks: Sequence[Task]) -> str:
+    """A short text that differs for other problems, or the same ones in another order."""
+    digest = hashlib.sha256()
+    for task in tasks:
+        digest.update(" ".join(task.objects).encode())
+        for codes in (task.initial_state.codes, task.goal.positive, task.goal.negative):
+            digest.update(len(codes).to_bytes(8, "little") + codes.tobytes())
+    return digest.hexdigest()[:16]
 
 
 @contextmanager
@@ -148,12 +159,10 @@ class Trainer:
     def train(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
         """Events until all episodes are done, or validation is solved and stable, or `stop` says so."""
         with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches():
-            while self.episode < self.spec.episodes and not stop():
+            while self.episode < self.spec.episodes and not self.is_stable and not stop():
                 yield self._episode(graphs, layouts)
                 if self.episode % self.spec.validate_every == 0 or self.episode == self.spec.episodes:
                     yield self.validate()
-                    if self.is_stable:
-                        break
 
     @property
     def is_stable(self) -> bool:
@@ -176,9 +185,14 @@ class Trainer:
         waited, means = self._learn(graphs, layouts) if known else (0.0, np.zeros(4))
         finished = time.perf_counter()
         self.episode += 1
+        if not np.isfinite(means).all():
+            raise ConfigurationError(
+                f"training: the loss of episode {self.episode} is no finite number; a smaller learning_rate may help"
+            )
         if spec.target_every and self.episode % spec.target_every == 0:
             self.learner.copy_target()
-        self._td_errors.append(float(means[3]))
+        if known:
+            self._td_errors.append(float(means[3]))
         return EpisodeReport(
             episode=self.episode,
             loss=float(means[0] + means[1] + spec.rank_weight * means[2]),
@@ -192,7 +206,7 @@ class Trainer:
             hindsight=len(self.hindsight),
             temperature=temperature,
             learning_rate=rate,
-            steps_per_second=spec.steps / (finished - started),
+            steps_per_second=spec.steps / (finished - started) if known else 0.0,
             seconds={
                 "rollouts": collected - started,
                 "hindsight": stored - collected,
@@ -306,9 +320,15 @@ class Trainer:
         self._td_errors.clear()
         result = Validation(self.episode, held_out, larger, td_error)
         self.validations.append(result)
-        if self.best is None or result.key(spec.selection) > self.best.key(spec.selection):
+        is_better = self.best is None or result.key(spec.selection) > self.best.key(spec.selection)
+        if is_better or not self.can_select:
             self.best = result
         return result
+
+    @property
+    def can_select(self) -> bool:
+        """Whether there are problems to choose the best policy by; without, it is the latest."""
+        return bool(self.held_out) or (bool(self.larger) and self.spec.selection == "larger")
 
     # -- saved with a run --------------------------------------------------------------------------------------------
 
@@ -322,6 +342,7 @@ class Trainer:
             "validations": [entry.to_json() for entry in self.validations],
             "best": self.best.episode if self.best is not None else None,
             "td_errors": self._td_errors,
+            "problems": digest_of([*self.tasks, *self.held_out]),
         }
         for name, store in (("original", self.original), ("hindsight", self.hindsight)):
             arrays, values[name] = store.get_state()
@@ -329,7 +350,10 @@ class Trainer:
         return tensors, values
 
     def set_state(self, tensors: dict[str, torch.Tensor], values: dict[str, Any]) -> None:
-        """Restores what `get_state` gave."""
+        """Restores what `get_state` gave; stored transitions mean nothing with other problems, which are refused."""
+        own = digest_of([*self.tasks, *self.held_out])
+        if values.get("problems", own) != own:
+            raise InputError("the problems are not those that the run was started with")
 
         def part(prefix: str) -> dict[str, torch.Tensor]:
             return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

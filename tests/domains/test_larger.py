@@ -1,0 +1,51 @@
+"""Larger problems: their sizes, the domain found by what it says and not by its name, and domains nobody knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.tasks import domain_of
+
+from saltus.domains.larger import find_domain, larger_problems
+from saltus.domains.registry import DOMAINS
+from saltus.pddl import Source, parse_domain
+
+
+def text_of(name: str) -> str:
+    """The domain file of a registered domain."""
+    return Path(DOMAINS[name].path).read_text()
+
+
+@pytest.mark.parametrize(("name", "objects"), [("blocksworld", 10), ("spanner", 25), ("logistics", 20)])
+def test_problems_are_three_to_five_times_larger_and_the_same_every_time(name: str, objects: int) -> None:
+    domain = parse_domain(Source.from_file(DOMAINS[name].path))
+    assert find_domain(domain) == name
+    found = larger_problems(domain, objects, 4)
+    sizes = [len(task.objects) for task in found]
+    assert len(found) == 4
+    assert sizes == sorted(sizes)
+    assert 3 * objects <= sizes[0] <= sizes[-1] <= 5 * objects
+    again = larger_problems(domain, objects, 4)
+    assert [task.initial_state for task in again] == [task.initial_state for task in found]
+    assert [task.goal for task in again] == [task.goal for task in found]
+
+
+def test_where_no_problem_is_as_large_the_nearest_are_taken() -> None:
+    domain = parse_domain(Source.from_file(DOMAINS["blocksworld"].path))
+    assert larger_problems(domain, 5_000, 2)
+    assert larger_problems(domain, 5, 0) == []
+
+
+def test_a_domain_of_another_name_has_its_generator() -> None:
+    domain = domain_of(text_of("blocksworld").replace("(domain blocksworld)", "(domain my-blocks)"))
+    assert domain.name == "my-blocks"
+    found = larger_problems(domain, 10, 2)
+    assert len(found) == 2
+    assert all(task.domain is domain for task in found)
+
+
+def test_a_domain_that_differs_has_none() -> None:
+    domain = domain_of(text_of("blocksworld").replace("pickup", "lift").replace("pick-up", "lift"))
+    assert find_domain(domain) is None
+    assert larger_problems(domain, 10, 2) == []

@@ -121,6 +121,7 @@ class StepGraphs:
     def step(self, padded: Padded, layers: int) -> StepResult:
         """Starts one gradient step; the bucket's first one with so many rounds is not replayed but recorded after."""
         bucket = padded.bucket
+        self.stream.wait_stream(torch.cuda.current_stream())  # learning rate and copies are written there
         with torch.cuda.stream(self.stream):
             if bucket.resident is None:
                 bucket.resident = self._allocate(bucket)

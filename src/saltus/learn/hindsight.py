@@ -21,7 +21,8 @@ from saltus.task.compile import MAX_VARIABLES
 from saltus.task.state import intersection
 
 BINDINGS = 4
-"""Groundings of a sub-goal that are tried: one that held before the last jump already teaches nothing."""
+"""Groundings of a sub-goal that are tried. Departure: the authors try one; one that held before the last jump already
+teaches nothing."""
 
 MAX_STEPS = 2_000
 """Of the search for a grounding."""

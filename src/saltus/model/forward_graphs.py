@@ -61,6 +61,7 @@ class ForwardGraphs:
         bucket = self._bucket(layout)
         memory = torch.empty(bucket.block.size, dtype=torch.uint8, pin_memory=True)
         fill_layout(layout, bucket.block.arrays(memory.numpy()), "")
+        self.stream.wait_stream(torch.cuda.current_stream())  # whoever changed the weights did so there
         with torch.cuda.stream(self.stream), torch.no_grad():
             values = self._run(bucket, memory, layers)
             return values[: len(layout.candidate_node)].cpu().numpy()

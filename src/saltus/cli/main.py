@@ -25,23 +25,23 @@ TYPER_USAGE_ERROR = 2
 Parameters = ParamSpec("Parameters")
 
 COMMANDS: dict[str, Callable[..., int | None]] = {
+    "plan": plan.plan,
+    "train": train.train,
+    "train-all": train.train_all,
+    "bench": bench.bench,
+    "report": report.report,
+    "explain": explain.explain,
+    "policies": policies.policies,
+    "domains": generate.domains,
+    "generate": generate.generate,
     "info": inspect.info,
     "stats": inspect.stats,
     "validate": inspect.validate,
     "lookahead": explore.lookahead,
     "branching": explore.branching,
     "graph": graph.graph,
-    "domains": generate.domains,
-    "generate": generate.generate,
-    "policies": policies.policies,
-    "train": train.train,
-    "train-all": train.train_all,
-    "plan": plan.plan,
     "ipc-learn": train.ipc_learn,
     "ipc-plan": plan.ipc_plan,
-    "bench": bench.bench,
-    "report": report.report,
-    "explain": explain.explain,
 }
 
 

@@ -79,6 +79,8 @@ def plan(
 
     Examples:
 
+        saltus plan examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl
+
         saltus plan examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy goal-count
 
         saltus plan examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --improve --json

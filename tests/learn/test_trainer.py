@@ -13,10 +13,11 @@ from tests.policy.test_rollout import chain
 
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn.config import load_configuration, named_configurations
+from saltus.learn.experience import search
 from saltus.learn.trainer import EpisodeReport, Trainer, linear
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import lookahead
-from saltus.policy import Decision
+from saltus.policy import Decision, Ending, GoalCountPolicy
 
 SHORT = ["episodes=4", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon=6", "validate_every=2"]
 
@@ -77,7 +78,7 @@ def test_nobody_elses_random_numbers_change() -> None:
 
 
 @pytest.mark.parametrize(
-    "extra", [[], ["average=0.9", "target_every=2", "clip=0.5", "layers_least=1", "keep_failed=true"]]
+    "extra", [[], ["average=0.9", "target_every=2", "clip=0.5", "layers_least=1", "keep_failed=true", "searches=2"]]
 )
 def test_a_restored_run_goes_on_as_if_nothing_had_happened(extra: list[str]) -> None:
     tasks = small_tasks("blocksworld", 6)
@@ -125,6 +126,39 @@ def test_every_kind_of_hindsight_and_bootstrap_trains(kind: str, bootstrap: str)
     assert len(losses) == 4
     assert all(np.isfinite(losses))
     assert bool(len(trainer.hindsight)) == (kind != "off")
+
+
+def test_searched_trajectories_lead_to_the_goal_jump_by_jump() -> None:
+    tasks = small_tasks("sokoban", 3)
+    policy = GoalCountPolicy(np.random.default_rng(0), load_configuration("tiny").lookahead)
+    lengths = []
+    for number, task in enumerate(tasks):
+        found = search(policy, task, number, 2000)
+        assert found is not None
+        assert (found.task, found.ending, found.states[0]) == (number, Ending.SOLVED, task.initial_state)
+        assert task.goal.holds(found.states[-1])
+        for state, successor in itertools.pairwise(found.states):
+            assert lookahead(task, state, policy.lookahead).find(successor) > 0
+        lengths.append(len(found.states))
+    assert max(lengths) > 2
+    assert search(policy, tasks[int(np.argmax(lengths))], 0, 1) is None
+
+
+@pytest.mark.parametrize("guide", ["goal-count", "policy"])
+def test_failed_rollouts_are_searched(guide: str) -> None:
+    settings = [*SHORT, "horizon=1", "episodes=2", "searches=3", f"search_by={guide}", "search_decisions=40"]
+    tasks = small_tasks("ferry", 4)
+
+    def learn() -> Trainer:
+        trainer = Trainer(load_configuration("tiny", settings), tasks, seed=0)
+        reports = [event for event in trainer.train() if isinstance(event, EpisodeReport)]
+        assert sum(event.searched for event in reports) > 0
+        assert all(event.searched <= 3 for event in reports)
+        return trainer
+
+    trainer = learn()
+    assert len(trainer.original)
+    assert weights_hash(trainer) == weights_hash(learn())
 
 
 def test_failed_trajectories_are_kept_only_if_asked_for() -> None:

@@ -22,6 +22,7 @@ from saltus.model import ModelSpec
 HINDSIGHT = ("lifted", "propositional", "state", "off")
 BOOTSTRAPS = ("mellowmax", "max")
 SELECTIONS = ("larger", "paper")
+GUIDES = ("goal-count", "policy")
 
 Spec = TypeVar("Spec")
 
@@ -92,6 +93,12 @@ class TrainingSpec:
     """Lifted sub-goals kept of every size."""
     hindsight_trajectories: int = 100
     """Most relabelled trajectories an episode."""
+    searches: int = 0
+    """Searches an episode, on problems whose rollouts failed; the trajectories they find are stored like rollouts."""
+    search_by: str = "goal-count"
+    """What guides them: goal-count, the number of goals reached, which costs no pass of the network; or policy."""
+    search_decisions: int = 1000
+    """Most decisions of a search."""
     layers_least: int = 0
     """If not 0, every gradient step draws its rounds of message passing between this and the model's."""
     validate_every: int = 25
@@ -113,7 +120,12 @@ class TrainingSpec:
     """Batches made ahead while the network learns; priorities lag as many steps behind."""
 
     def __post_init__(self) -> None:
-        for name, known in (("bootstrap", BOOTSTRAPS), ("hindsight", HINDSIGHT), ("selection", SELECTIONS)):
+        for name, known in (
+            ("bootstrap", BOOTSTRAPS),
+            ("hindsight", HINDSIGHT),
+            ("selection", SELECTIONS),
+            ("search_by", GUIDES),
+        ):
             if getattr(self, name) not in known:
                 raise ConfigurationError(
                     f"training: {name} is {getattr(self, name)!r}, expected one of {', '.join(known)}"
@@ -122,6 +134,8 @@ class TrainingSpec:
             **dict.fromkeys(("episodes", "rollouts", "horizon", "steps", "batch", "replay", "validate_every"), 1),
             **dict.fromkeys(("learning_rate_episodes", "temperature_episodes", "beta_samples", "checkpoint_every"), 1),
             **dict.fromkeys(("hindsight_atoms", "hindsight_variants", "hindsight_trajectories"), 1),
+            **dict.fromkeys(("searches",), 0),
+            **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
             **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch"), 0),
         }

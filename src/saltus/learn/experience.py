@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus.policy import Boltzmann, Ending, Episode, Policy, rollout_batch
+from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Goal, State, Task
 
 
@@ -77,6 +79,21 @@ def collect(
         Trajectory(number, episode.goal, path, episode.ending)
         for number, episode, path in zip(numbers, episodes, states, strict=True)
     ]
+
+
+def search(policy: Policy, task: Task, number: int, decisions: int) -> Trajectory | None:
+    """A trajectory to the goal, found by a best-first search over jumps of so many decisions at most."""
+    found = JumpSearch(policy, task)
+    for node, decision in islice(found.run(), decisions):
+        if found.solution is not None:
+            tree = decision.tree
+            states = [tree.state_of(int(tree.goal_nodes[0]))]
+            step: SearchNode | None = node
+            while step is not None:
+                states.append(step.state)
+                step = step.parent
+            return Trajectory(number, task.goal, states[::-1], Ending.SOLVED)
+    return None
 
 
 def return_to_go(jumps: int, discount: float) -> float:

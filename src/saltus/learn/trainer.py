@@ -25,18 +25,21 @@ from saltus.errors import ConfigurationError, InputError
 from saltus.graph import Vocabulary
 from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
-from saltus.learn.experience import Trajectory, Transition, collect, transitions_of
+from saltus.learn.experience import Trajectory, Transition, collect, search, transitions_of
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import Learner
 from saltus.learn.replay import Replay
 from saltus.learn.validation import Validation, measure
 from saltus.lookahead import Conjunction
 from saltus.model import RelationalNetwork
-from saltus.policy import Ending, LearnedPolicy
+from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
 from saltus.task import Task
 
-STREAMS = ("problems", "exploration", "hindsight", "replay", "layers")
-"""Independent random generators of a run."""
+STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers": 4, "search": 6}
+"""Independent random generators of a run and their numbers."""
+
+SUBGOALS = 5
+"""Number of the generator that lifted sub-goals are drawn from, once."""
 
 SWITCH_INTERVAL = 2e-4
 """Seconds; Python's own 5 ms are longer than a gradient step on a GPU."""
@@ -57,6 +60,8 @@ class EpisodeReport:
     """Share of the episode's trajectories that reached their goal."""
     jumps: float
     """Mean length of the trajectories."""
+    searched: int
+    """Trajectories found by search."""
     original: int
     """Transitions in the store of original experience."""
     hindsight: int
@@ -65,7 +70,7 @@ class EpisodeReport:
     learning_rate: float
     steps_per_second: float
     seconds: dict[str, float] = field(default_factory=dict)
-    """Time by part: rollouts, hindsight, batches waited for, steps."""
+    """Time by part: rollouts and searches, hindsight, batches waited for, steps."""
 
 
 Event = EpisodeReport | Validation
@@ -132,7 +137,7 @@ class Trainer:
         self._policy = LearnedPolicy(
             self.learner.player, configuration.encoding, configuration.lookahead, self.vocabulary, threads=threads
         )
-        self.random = {name: np.random.default_rng([seed, i]) for i, name in enumerate(STREAMS)}
+        self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
         self.original = Replay(self.spec.replay, self.spec.alpha)
         self.hindsight = Replay(self.spec.replay, self.spec.alpha)
         self.subgoals = self._subgoals(seed)
@@ -144,7 +149,7 @@ class Trainer:
 
     def _subgoals(self, seed: int) -> list[list[Conjunction]]:
         """Lifted sub-goals of every task; drawn from the seed alone, so that they need not be saved."""
-        rng = np.random.default_rng([seed, len(STREAMS)])
+        rng = np.random.default_rng([seed, SUBGOALS])
         if self.spec.hindsight != "lifted":
             return [[] for _ in self.tasks]
         spec = self.spec
@@ -178,8 +183,9 @@ class Trainer:
         rate = linear(spec.learning_rate, spec.learning_rate_end, self.episode, spec.learning_rate_episodes)
         self.learner.set_rate(rate)
         trajectories = self._collect(temperature)
+        searched = self._search(trajectories)
         collected = time.perf_counter()
-        self._store(trajectories)
+        self._store([*trajectories, *searched])
         stored = time.perf_counter()
         known = len(self.original) + len(self.hindsight)
         waited, means = self._learn(graphs, layouts) if known else (0.0, np.zeros(4))
@@ -202,6 +208,7 @@ class Trainer:
             td_error=float(means[3]),
             success=sum(t.ending is Ending.SOLVED for t in trajectories) / len(trajectories),
             jumps=sum(len(t.states) - 1 for t in trajectories) / len(trajectories),
+            searched=len(searched),
             original=len(self.original),
             hindsight=len(self.hindsight),
             temperature=temperature,
@@ -226,6 +233,16 @@ class Trainer:
             take_goals=self.spec.take_goals,
             rng=self.random["exploration"],
         )
+
+    def _search(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+        """Trajectories found by search, where rollouts failed."""
+        spec = self.spec
+        failed = [t.task for t in trajectories if t.ending is not Ending.SOLVED][: spec.searches]
+        guide: Policy = self.policy()
+        if spec.search_by == "goal-count":
+            guide = GoalCountPolicy(self.random["search"], self.configuration.lookahead)
+        found = (search(guide, self.tasks[number], number, spec.search_decisions) for number in failed)
+        return [trajectory for trajectory in found if trajectory is not None]
 
     def _store(self, trajectories: Sequence[Trajectory]) -> None:
         spec = self.spec

@@ -19,8 +19,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    except OSError as error:
-        raise WriteError(f"{target}: cannot be written: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise WriteError(f"{target}: cannot be written: {reason or error}") from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

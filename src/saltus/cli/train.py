@@ -1,4 +1,4 @@
-"""Commands that learn: `train` and `train-all`."""
+"""Commands that learn: `train`, `train-all` and `ipc-learn`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from saltus.errors import ConfigurationError, suggestion
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
+    from saltus.learn.config import Configuration
+    from saltus.learn.problems import Problems
     from saltus.learn.run import Run, RunDescription
-    from saltus.learn.trainer import EpisodeReport, Event
+    from saltus.learn.trainer import EpisodeReport, Event, Trainer
     from saltus.learn.validation import Validation
 
 DEFAULT_CONFIG = "aiw-ad"
@@ -80,13 +82,9 @@ def open_run(
     resume: bool,
 ) -> Run:
     """The run of a command line: a new one, or the one in the folder."""
-    import torch
-
-    from saltus.domains.larger import larger_problems
     from saltus.learn.config import load_configuration
     from saltus.learn.problems import load_problems
     from saltus.learn.run import Run, RunDescription, RunFolder
-    from saltus.learn.trainer import Trainer
     from saltus.policy.shipped import find_device
 
     place = find_device(device)
@@ -97,21 +95,7 @@ def open_run(
         description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings))
     configuration = description.configuration
     problems = load_problems(folder, configuration)
-    for message in problems.warnings:
-        output.warning(message)
-    # Other threads make the next batches meanwhile; PyTorch's suffer badly where cores are scarce.
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
-    largest = max(len(task.objects) for task in problems.training)
-    larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
-    trainer = Trainer(
-        configuration,
-        problems.training,
-        problems.held_out,
-        larger,
-        seed=description.seed,
-        device=place,
-        threads=threads,
-    )
+    trainer = make_trainer(problems, configuration, description.seed, place, threads)
     run = Run(trainer, run_folder, problems, description)
     try:
         if resume:
@@ -124,6 +108,25 @@ def open_run(
         run_folder.close()
         raise
     return run
+
+
+def make_trainer(
+    problems: Problems, configuration: Configuration, seed: int, place: str, threads: int | None
+) -> Trainer:
+    """A trainer for problems, with larger ones beside them where the domain has a generator; tells what is odd."""
+    import torch
+
+    from saltus.domains.larger import larger_problems
+    from saltus.learn.trainer import Trainer
+
+    for message in problems.warnings:
+        output.warning(message)
+    # Other threads make the next batches meanwhile; PyTorch's suffer badly where cores are scarce.
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
+    largest = max(len(task.objects) for task in problems.training)
+    larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
+    held_out = problems.held_out
+    return Trainer(configuration, problems.training, held_out, larger, seed=seed, device=place, threads=threads)
 
 
 def resumed(description: RunDescription, config: str | None, settings: list[str], seed: int | None) -> RunDescription:
@@ -260,13 +263,14 @@ def train_all(
 
         saltus train-all examples --out runs/all --seeds 1 --config tiny --set episodes=2
     """
+    from saltus.learn.config import load_configuration
     from saltus.learn.fleet import Job, run_jobs
     from saltus.task import find_suites
 
     if time_limit is not None:
         seconds_of("--time-limit", time_limit)
     check_device(device)
-    load_checked(config, settings or [])
+    load_configuration(config, settings or [])  # a wrong one is told before anything is started
     found = find_suites(suites)
     known = [suite.name for suite in found]
     for name in domain or []:
@@ -300,13 +304,6 @@ def interrupted_by(number: signal.Signals) -> Iterator[None]:
         signal.signal(number, before)
 
 
-def load_checked(config: str | None, settings: list[str]) -> None:
-    """Nothing; the error of a wrong configuration, before anything is started."""
-    from saltus.learn.config import load_configuration
-
-    load_configuration(config, settings)
-
-
 def ipc_learn(
     knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files to write: DK.1, DK.2, …")],
     domain: DomainFile,
@@ -326,13 +323,9 @@ def ipc_learn(
 
         saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --set episodes=1
     """
-    import torch
-
-    from saltus.domains.larger import larger_problems
     from saltus.learn.config import load_configuration
     from saltus.learn.problems import listed_problems
     from saltus.learn.run import Run, RunDescription, RunFolder
-    from saltus.learn.trainer import Trainer
     from saltus.policy.shipped import find_device
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
@@ -341,15 +334,7 @@ def ipc_learn(
     if not knowledge.parent.is_dir():
         raise WriteError(f"{knowledge.parent}: no such folder to write the policies to")
     problems = listed_problems(domain, tasks, configuration)
-    for message in problems.warnings:
-        output.warning(message)
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
-    largest = max(len(task.objects) for task in problems.training)
-    larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
-    place = find_device(device)
-    trainer = Trainer(
-        configuration, problems.training, problems.held_out, larger, seed=seed, device=place, threads=threads
-    )
+    trainer = make_trainer(problems, configuration, seed, find_device(device), threads)
     folder = RunFolder(knowledge.parent, output.warning)
     run = Run(trainer, folder, problems, RunDescription(str(domain), seed, configuration))
     started = time.monotonic()

@@ -6,6 +6,7 @@ PyTorch is imported where a network is used and not before: yardsticks start sev
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -137,34 +138,38 @@ def batches(entries: Sequence[Entry], sizes: Sequence[int], most: int) -> Iterat
         yield part
 
 
-class RandomPolicy(Planner):
-    """A yardstick: every state of the tree is as good as any other."""
+class Yardstick(Planner):
+    """A policy without training, to compare others with."""
 
     def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
         super().__init__(lookahead or LookaheadSpec())
         self.rng = rng
 
     def decide(self, queries: Sequence[Query]) -> list[Decision]:
-        """Trees with random values."""
+        """Trees with the yardstick's values."""
         with self.clock.timing("lookahead"):
             trees = lookahead_batch(queries, self.lookahead)
-        return [Decision(tree, self.rng.random(len(tree) - 1, np.float32)) for tree in trees]
+        return [Decision(tree, self.values(tree)) for tree in trees]
+
+    @abstractmethod
+    def values(self, tree: LookaheadTree) -> NDArray[np.float32]:
+        """A value for every state of a tree but the root's."""
 
 
-class GoalCountPolicy(Planner):
-    """A yardstick: the state with the most goal literals, ties at random."""
+class RandomPolicy(Yardstick):
+    """Every state of the tree is as good as any other."""
 
-    def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
-        super().__init__(lookahead or LookaheadSpec())
-        self.rng = rng
+    def values(self, tree: LookaheadTree) -> NDArray[np.float32]:
+        """Random values."""
+        return self.rng.random(len(tree) - 1, np.float32)
 
-    def decide(self, queries: Sequence[Query]) -> list[Decision]:
-        """Trees with the number of satisfied goal literals and a random fraction."""
-        with self.clock.timing("lookahead"):
-            trees = lookahead_batch(queries, self.lookahead)
-        return [
-            Decision(tree, (tree.goals[1:] + 0.5 * self.rng.random(len(tree) - 1)).astype(np.float32)) for tree in trees
-        ]
+
+class GoalCountPolicy(Yardstick):
+    """The state with the most goal literals, ties at random."""
+
+    def values(self, tree: LookaheadTree) -> NDArray[np.float32]:
+        """The number of satisfied goal literals and a random fraction."""
+        return (tree.goals[1:] + 0.5 * self.rng.random(len(tree) - 1)).astype(np.float32)
 
 
 YARDSTICKS: dict[str, Callable[[np.random.Generator, LookaheadSpec | None], Planner]] = {

@@ -11,9 +11,8 @@ import os
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
-from pathlib import Path
 
-from saltus.errors import InputError
+from saltus.files import write_whole
 from saltus.report.tables import Cell, Column, Table
 
 ICON = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path d='M1 13Q8-7 15 13' fill='none' stroke='%232064b0' stroke-width='3'/></svg>"  # noqa: E501
@@ -60,15 +59,7 @@ def _asset(name: str) -> str:
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
     """Writes a page, whole or not at all."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
-        temporary.replace(target)
-    except (OSError, ValueError) as error:
-        temporary.unlink(missing_ok=True)
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(f"{target}: cannot be written: {reason}") from error
+    write_whole(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def table_html(table: Table, name: str = "", *, tall: bool = False) -> str:

@@ -69,6 +69,8 @@ class TrainingSpec:
     """Episodes between copies of the weights to the network that values successors; 0: the weights themselves."""
     dead_end: float = -50.0
     """Value of a jump to a state without successors (the authors' script: -10,000)."""
+    least_target: float = 0.0
+    """Targets other than that are never below; 0 for no bound."""
     bounds: bool = True
     """Whether Q-values outside of [return to go, -1] are punished on trajectories that reached their goal."""
     rank_weight: float = 1.0
@@ -152,6 +154,8 @@ class TrainingSpec:
             raise ConfigurationError("training: average is 1, expected less: the policy would never change")
         if not self.dead_end <= -1:
             raise ConfigurationError(f"training: dead_end is {self.dead_end}, expected at most -1, the cost of a jump")
+        if self.least_target and not self.least_target <= -1:
+            raise ConfigurationError(f"training: least_target is {self.least_target}, expected 0 or at most -1")
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def losses_of(
             q = valuer(after, layers).q[tensors.after_index]  # [samples, candidates]
             mask = tensors.after_mask
             value = mellowmax(q, mask, spec.mellowmax_factor) if spec.bootstrap == "mellowmax" else maximum(q, mask)
-        target = td_target(value, tensors.final, spec.discount, spec.dead_end)
+        target = td_target(value, tensors.final, spec.discount, spec.dead_end, spec.least_target)
     scores = network(now, layers)
     q = scores.q.index_select(0, tensors.chosen)
     error = q - target

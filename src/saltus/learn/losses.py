@@ -32,9 +32,15 @@ def maximum(q: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask.any(dim=1), highest, torch.zeros_like(highest))
 
 
-def td_target(value: Tensor, final: Tensor, discount: float, dead_end: float) -> Tensor:
-    """-1 plus the discounted value of the successor; -1 if that is a goal, the dead-end value if it leads nowhere."""
+def td_target(value: Tensor, final: Tensor, discount: float, dead_end: float, least: float = 0.0) -> Tensor:
+    """-1 plus the discounted value of the successor; -1 if that is a goal, the dead-end value if it leads nowhere.
+
+    `least`, unless it is 0, bounds the first from below: without, the values of states that no way leads out of, but
+    many lead around in, sink for ever.
+    """
     target = discount * value - 1.0
+    if least:
+        target = target.clamp(min=least)
     target = torch.where(final == int(Final.GOAL), torch.full_like(target, -1.0), target)
     return torch.where(final == int(Final.DEAD_END), torch.full_like(target, dead_end), target)
 

@@ -14,6 +14,7 @@
 #include "lookahead.hpp"
 #include "match.hpp"
 #include "reader.hpp"
+#include "relaxation.hpp"
 #include "segments.hpp"
 
 namespace nb = nanobind;
@@ -51,7 +52,7 @@ auto interruptibly(Work&& work) {
         return signalled;
     });
     const saltus::Interrupt::Scope scope(&interrupt);
-    std::decay_t<decltype(work())> result;
+    std::decay_t<decltype(work())> result{};
     try {
         nb::gil_scoped_release release;
         result = work();
@@ -324,6 +325,11 @@ NB_MODULE(_kernel, module) {
         saltus::Symmetry symmetry = saltus::find_symmetry(task, query.state, query.goal_positive, query.goal_negative);
         return nb::make_tuple(give(std::move(symmetry.colour)), give(std::move(symmetry.rank)));
     }, "task"_a, "state"_a, "positive"_a, "negative"_a);
+    module.def("relaxed_reaches", [](const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> goal, std::int64_t work) {
+        task.check_state(view(state));
+        task.check_codes(view(goal));
+        return interruptibly([&] { return saltus::relaxed_reaches(task, view(state), view(goal), work); });
+    }, "task"_a, "state"_a, "goal"_a, "work"_a);
     module.def("reduce_segments", &reduce_segments<float>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
     module.def("reduce_segments", &reduce_segments<double>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
 

@@ -57,6 +57,9 @@ public:
     // Binding number `index` in an order of the matcher's own; an index that is not below count is an invalid_argument.
     void pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding);
 
+    // Of the steps that the last run was allowed; negative where they ran out.
+    std::int64_t steps_left() const { return steps_; }
+
     // Binds an atom's arguments to a literal's terms; false, with `binding` undefined, where they clash.
     bool unify(const Pattern& pattern, const Literal& literal, const Object* arguments, std::vector<Object>& binding) const;
 

@@ -1,9 +1,10 @@
 """The best run of every domain becomes the policy that comes with Saltus, with a card that says where it is from.
 
-    python experiments/2026-11-15-ipc2023/ship.py RUNS [DOMAIN...]
+    python experiments/2026-11-15-ipc2023/ship.py RUNS [DOMAIN | DOMAIN=RUN ...]
 
-RUNS is what `saltus train-all` writes: DOMAIN/seed-N/policy.safetensors. Best is: most validation and larger problems
-solved together, then fewest actions, as the selection of checkpoints within a run.
+RUNS is what `saltus train-all` writes: DOMAIN/RUN/policy.safetensors. Best is: most validation and larger problems
+solved together, then fewest actions, as the selection of checkpoints within a run. DOMAIN=RUN names the run instead,
+among those that validation cannot tell apart: where `varied.py` has shown a difference.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from saltus.learn.config import Configuration, configuration_of, differences, plain_values
 from saltus.learn.validation import Validation
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy.shipped import POLICIES
+
+UNIMPORTANT = ("training.episodes", "training.learning_rate_episodes")
 
 
 def main() -> None:
@@ -24,17 +28,18 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("domains", nargs="*")
     options = parser.parse_args()
-    found: dict[str, list[PolicyFile]] = defaultdict(list)
+    wanted = dict(entry.partition("=")[::2] for entry in options.domains)
+    found: dict[str, dict[str, PolicyFile]] = defaultdict(dict)
     for path in sorted(options.runs.glob("*/*/policy.safetensors")):
         policy = load_policy_file(path)
-        found[str(policy.record["suite"])].append(policy)
+        found[str(policy.record["suite"])][path.parent.name] = policy
     POLICIES.mkdir(exist_ok=True)
     for name, candidates in sorted(found.items()):
-        if not options.domains or name in options.domains:
-            best = max(candidates, key=lambda policy: key(policy.record))
-            save_policy(POLICIES / f"{name}.safetensors", best, half=True)
-            (POLICIES / f"{name}.md").write_text(card(name, best, candidates), encoding="utf-8")
-            print(name, summary(best.record))
+        if not wanted or name in wanted:
+            run = wanted.get(name) or max(candidates, key=lambda entry: key(candidates[entry].record))
+            save_policy(POLICIES / f"{name}.safetensors", candidates[run], half=True)
+            (POLICIES / f"{name}.md").write_text(card(name, run, candidates, bool(wanted.get(name))), encoding="utf-8")
+            print(name, run, summary(candidates[run].record))
 
 
 def key(record: Any) -> tuple[float, ...]:
@@ -51,14 +56,25 @@ def summary(record: Any) -> str:
     return text
 
 
-def card(name: str, best: PolicyFile, candidates: list[PolicyFile]) -> str:
+def settings(record: Any) -> str:
+    """What differs from the defaults."""
+    ours, plain = configuration_of(record["configuration"]), Configuration()
+    names = [name for name in differences(ours, plain) if name not in UNIMPORTANT]
+    values = plain_values(ours)
+    return ", ".join(f"{name}={values[section][key]}" for name in names for section, key in [name.split(".")])
+
+
+def card(name: str, run: str, candidates: dict[str, PolicyFile], is_named: bool) -> str:
     """The model card."""
+    best = candidates[run]
     record = best.record
     training = record["configuration"]["training"]
     validation = Validation.from_json(record["validation"])
     others = "\n".join(
-        f"| {entry.record['seed']} | {entry.record['episode']} | {summary(entry.record)} |" for entry in candidates
+        f"| {entry} | {settings(policy.record) or 'defaults'} | {policy.record['episode']} | {summary(policy.record)} |"
+        for entry, policy in candidates.items()
     )
+    varied = ["  Runs equal in that were told apart by generated problems of other proportions (`docs/training.md`)."]
     curve = "\n".join(
         f"| {episode} | {solved} | {'-' if larger is None else larger} |" for episode, solved, larger in record["curve"]
     )
@@ -78,14 +94,16 @@ def card(name: str, best: PolicyFile, candidates: list[PolicyFile]) -> str:
         f"- **Chosen by:** {summary(record)}",
         f"  ({validation.held_out.actions:,} actions in the plans of the validation problems), at episode",
         f"  {record['episode']}, seed {record['seed']}.",
+        *(varied if is_named else []),
         f"- **Configuration:** {amounts}",
-        f"  of {training['batch']} transitions, learning rate {rates};",
-        "  the whole of it is in the file (`saltus policies --json`).",
+        f"  of {training['batch']} transitions, learning rate {rates}.",
+        f"  Other than the defaults: {settings(record) or 'nothing'}.",
+        "  The whole of it is in the file (`saltus policies --json`).",
         f"- **Made:** {record['date']}, saltus {record.get('saltus', '0.1.0')}, torch {record['torch']},",
         f"  {record['seconds']:.0f} s until this checkpoint.",
         "",
-        "| seed | episode | validation of the seed's best checkpoint |",
-        "|---|---|---|",
+        "| run | other than the defaults | episode | validation of the run's best checkpoint |",
+        "|---|---|---|---|",
         others,
         "",
         "| episode | validation problems solved | larger problems solved |",

@@ -38,6 +38,7 @@ def test_targets() -> None:
     final = torch.tensor([int(Final.NO), int(Final.GOAL), int(Final.DEAD_END)])
     value = torch.tensor([-4.0, -7.0, -7.0])
     assert td_target(value, final, 0.9, -50.0).tolist() == pytest.approx([-4.6, -1.0, -50.0])
+    assert td_target(value, final, 0.9, -50.0, least=-3.0).tolist() == pytest.approx([-3.0, -1.0, -50.0])
 
 
 def test_huber() -> None:

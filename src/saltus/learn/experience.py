@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.policy import Boltzmann, Ending, Episode, Policy, rollout_batch
+from saltus.policy import Boltzmann, Ending, Episode, Hopeless, Policy, rollout_batch
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Goal, State, Task
 
@@ -68,7 +68,8 @@ def collect(
 ) -> list[Trajectory]:
     """One trajectory for every number of a task, run side by side with Boltzmann exploration."""
     chooser = Boltzmann(temperature, rng)
-    episodes = [Episode(tasks[number], chooser, take_goals=take_goals) for number in numbers]
+    hopeless = Hopeless.explored(policy.lookahead)
+    episodes = [Episode(tasks[number], chooser, take_goals=take_goals, hopeless=hopeless) for number in numbers]
     states = [[episode.state] for episode in episodes]
     for steps in rollout_batch(policy, episodes):
         for i, step in steps:

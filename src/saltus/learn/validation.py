@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from saltus.policy import Ending, Episode, Policy, rollout_batch
+from saltus.policy import Ending, Episode, Hopeless, Policy, rollout_batch
 from saltus.task import Task
 
 
@@ -32,7 +32,7 @@ def jump_limit(task: Task, least: int) -> int:
 
 def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int) -> Coverage:
     """Coverage of greedy rollouts with visited states excluded and goal states taken."""
-    episodes = [Episode(task) for task in tasks]
+    episodes = [Episode(task, hopeless=Hopeless.played(policy.lookahead)) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
     for steps in rollout_batch(policy, episodes):

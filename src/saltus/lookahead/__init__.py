@@ -9,6 +9,7 @@ from saltus.lookahead.actions import (
     count_actions,
     find_bindings,
     find_colours,
+    is_hopeless,
     random_action,
     successor_state,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "count_actions",
     "find_bindings",
     "find_colours",
+    "is_hopeless",
     "lookahead",
     "lookahead_batch",
     "random_action",

@@ -1,6 +1,6 @@
-"""Stage `lookahead`: applicable actions, their number, successors, and conjunctive queries, by the kernel.
+"""Stage `lookahead`: applicable actions, their number, successors, conjunctive queries and dead ends, by the kernel.
 
-Twins: `task/reference.py` for actions and successors, `reference.py` here for queries and colours.
+Twins: `task/reference.py` for actions and successors, `reference.py` here for queries, colours and dead ends.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.compile import MAX_VARIABLES
 
 NO_LIMIT = 2**62
+
+HOPELESS_WORK = 1_000_000
+"""Steps that take some tenths of a second."""
 
 
 def applicable_actions(task: Task, state: State, limit: int | None = None) -> list[Action]:
@@ -126,3 +129,12 @@ def check_conjunction(task: Task, literals: Sequence[Literal]) -> int:
 def find_colours(task: Task, state: State, goal: Goal) -> NDArray[np.int32]:
     """1-WL colour of every object over state, goal and static atoms, numbered by first object."""
     return _kernel.find_colours(kernel_task(task), state.codes, goal.positive, goal.negative)[0]
+
+
+def is_hopeless(task: Task, state: State, goal: Goal, *, work: int = HOPELESS_WORK) -> bool:
+    """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions.
+
+    Then no plan exists; many states without a plan are not seen by this test, and none where it takes more than `work`
+    steps.
+    """
+    return goal.impossible or not _kernel.relaxed_reaches(kernel_task(task), state.codes, goal.positive, work)

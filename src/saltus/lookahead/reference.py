@@ -18,8 +18,8 @@ import numpy as np
 
 from saltus.lookahead.spec import LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
-from saltus.task import Action, Goal, Literal, State, Task
-from saltus.task.reference import applicable, changes, holds
+from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
+from saltus.task.reference import applicable, bindings, changes, holds
 
 Feature = tuple[object, ...]
 Features = Callable[[Task, int], set[Feature]]
@@ -311,3 +311,31 @@ def find_bindings(
             or all(task.is_a[task.object_type[i], wanted] for i, wanted in zip(binding, types, strict=True))
         )
     }
+
+
+# -- dead ends -------------------------------------------------------------------------------------------------------
+
+
+def is_hopeless(task: Task, state: State, goal: Goal) -> bool:
+    """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions."""
+
+    def relaxed(condition: Sequence[Literal]) -> list[Literal]:
+        return [
+            literal
+            for literal in condition
+            if literal.positive or literal.predicate == EQUALITY or not task.fluent[literal.predicate]
+        ]
+
+    reached = set(state)
+    before = -1
+    while len(reached) > before:
+        before = len(reached)
+        atoms = frozenset(reached)
+        for schema in task.schemas:
+            for effect in schema.effects:
+                condition = relaxed([*schema.precondition, *effect.condition])
+                for binding in bindings(task, atoms, [*schema.parameters, *effect.variables], condition):
+                    for literal in effect.adds:
+                        arguments = [binding[term] if term >= 0 else ~term for term in literal.terms]
+                        reached.add(task.encode(literal.predicate, arguments))
+    return goal.impossible or not reached.issuperset(goal.positive.tolist())

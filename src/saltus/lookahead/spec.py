@@ -15,6 +15,9 @@ GOAL_IDENTITIES = {"off": 0, "instead": 1, "also": 2}
 ROOT_SUCCESSORS = {"auto": 0, "all": 1, "classes": 2, "novel": 3}
 """Which successors of the root are in the tree."""
 
+DEAD_ENDS = ("successors", "relaxed")
+"""How dead ends are seen."""
+
 LARGEST = 2**62
 """Limits stay below; the kernel counts in 64 bits."""
 
@@ -39,6 +42,9 @@ class LookaheadSpec:
     novel: only novel ones; auto: all up to `max_root_actions` applicable actions, classes above."""
     expand_root_successors: bool = True
     """Expand successors of the root that are not novel, too."""
+    dead_ends: str = "successors"
+    """successors: a state without any is a dead end; relaxed: and one from which the goal is out of reach even for
+    actions that delete nothing. Trees are the same; policies never jump to such a state, exploration ends there."""
     max_nodes: int = 1_000_000
     """Largest tree; a larger one is cut off and says so."""
     max_atoms: int = 100_000_000
@@ -48,7 +54,12 @@ class LookaheadSpec:
     """Most applicable actions for which `auto` means `all`."""
 
     def __post_init__(self) -> None:
-        for name, known in (("kind", KINDS), ("goal_identity", GOAL_IDENTITIES), ("root_successors", ROOT_SUCCESSORS)):
+        for name, known in (
+            ("kind", KINDS),
+            ("goal_identity", GOAL_IDENTITIES),
+            ("root_successors", ROOT_SUCCESSORS),
+            ("dead_ends", DEAD_ENDS),
+        ):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in known:
                 raise ConfigurationError(f"lookahead: {name} is {value!r}, expected one of {', '.join(known)}")

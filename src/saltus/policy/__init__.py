@@ -4,7 +4,7 @@ from saltus.policy.attempt import PROTOCOLS, Attempt, Limits, Outcome
 from saltus.policy.choose import Boltzmann, Greedy
 from saltus.policy.plan import Planner, attempts
 from saltus.policy.policies import YARDSTICKS, GoalCountPolicy, LearnedPolicy, RandomPolicy
-from saltus.policy.rollout import Decision, Ending, Episode, Policy, Step, rollout, rollout_batch
+from saltus.policy.rollout import Decision, Ending, Episode, Hopeless, Policy, Step, rollout, rollout_batch
 from saltus.policy.search import JumpSearch
 from saltus.policy.shipped import load_policy
 
@@ -18,6 +18,7 @@ __all__ = [
     "Episode",
     "GoalCountPolicy",
     "Greedy",
+    "Hopeless",
     "JumpSearch",
     "LearnedPolicy",
     "Limits",

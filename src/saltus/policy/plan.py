@@ -20,7 +20,7 @@ from saltus.lookahead import LookaheadSpec
 from saltus.pddl import Domain
 from saltus.policy.attempt import OPEN_TO_SEARCH, Attempt, Clock, Limits, Outcome
 from saltus.policy.improve import improvements
-from saltus.policy.rollout import Decision, Ending, Episode, Policy, Query
+from saltus.policy.rollout import Decision, Ending, Episode, Hopeless, Policy, Query
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Action, Plan, State, Task, validate
 
@@ -118,7 +118,7 @@ class _Run:
 
     def greedy(self, *, keep: bool, share: float) -> Iterator[Attempt]:
         """The rollout, for a share of the time; with `keep` its decisions become the first nodes of a search."""
-        episode = Episode(self.task)
+        episode = Episode(self.task, hopeless=Hopeless.played(self.policy.lookahead))
         node: SearchNode | None = None
         jump: list[Action] = []
         while episode.ending is None:

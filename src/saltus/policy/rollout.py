@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree
+from saltus.lookahead import LookaheadSpec, LookaheadTree, is_hopeless
 from saltus.policy.choose import Chooser, Greedy
 from saltus.task import Action, Goal, State, Task
 
@@ -47,9 +47,33 @@ class Ending(StrEnum):
 
     SOLVED = "solved"
     DEAD_END = "dead end"
-    """The state has no successor."""
+    """The state has no successor, or the goal is out of reach from it."""
     STUCK = "stuck"
-    """Every state of the tree was visited before."""
+    """Every state of the tree was visited before, or is a dead end that was avoided."""
+
+
+class Hopeless(StrEnum):
+    """What an episode does about states from which the goal is out of reach even for actions that delete nothing."""
+
+    IGNORE = "ignore"
+    AVOID = "avoid"
+    """Never jumps there."""
+    END = "end"
+    """Ends there: to learn from."""
+
+    @classmethod
+    def played(cls, spec: LookaheadSpec) -> Hopeless:
+        """What a policy with such a lookahead does when it plays."""
+        return cls.AVOID if spec.dead_ends == "relaxed" else cls.IGNORE
+
+    @classmethod
+    def explored(cls, spec: LookaheadSpec) -> Hopeless:
+        """What it does when it explores."""
+        return cls.END if spec.dead_ends == "relaxed" else cls.IGNORE
+
+
+MOST_AVOIDED = 200
+"""Hopeless states that one decision passes over; the next one is jumped to unseen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +99,20 @@ class Episode:
     """One trajectory: `query` is what must be decided next, `advance` takes the jump; `ending` is set at the end."""
 
     def __init__(
-        self, task: Task, chooser: Chooser | None = None, *, goal: Goal | None = None, take_goals: bool = True
+        self,
+        task: Task,
+        chooser: Chooser | None = None,
+        *,
+        goal: Goal | None = None,
+        take_goals: bool = True,
+        hopeless: Hopeless = Hopeless.IGNORE,
     ) -> None:
         self.task = task
         self.goal = task.goal if goal is None else goal
         self.chooser = chooser or Greedy()
         self.take_goals = take_goals
         """Whether a goal state in the tree is jumped to whatever its Q-value."""
+        self.hopeless = hopeless
         self.state = task.initial_state
         self.visited = {self.state}
         self.jumps = 0
@@ -107,6 +138,8 @@ class Episode:
         self.jumps += 1
         if solved:
             self.ending = Ending.SOLVED
+        elif self.hopeless is Hopeless.END and is_hopeless(self.task, successor, self.goal):
+            self.ending = Ending.DEAD_END
         return step
 
     def _pick(self, decision: Decision) -> tuple[int, State] | None:
@@ -114,10 +147,17 @@ class Episode:
         if self.take_goals and len(tree.goal_nodes):
             node = int(tree.goal_nodes[0])
             return node, tree.state_of(node)
+        avoided = 0
         for candidate in self.chooser.order(decision.q):
             successor = tree.state_of(candidate + 1)
-            if successor not in self.visited:
-                return candidate + 1, successor
+            if successor in self.visited:
+                continue
+            is_asked = self.hopeless is Hopeless.AVOID and avoided < MOST_AVOIDED
+            if is_asked and is_hopeless(self.task, successor, self.goal):
+                self.visited.add(successor)  # never to be jumped to, either
+                avoided += 1
+                continue
+            return candidate + 1, successor
         return None
 
 

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadTree, lookahead
+from saltus.lookahead import LookaheadTree, is_hopeless, lookahead
 from saltus.policy.choose import TIE
-from saltus.policy.rollout import Decision, Policy
+from saltus.policy.rollout import Decision, Hopeless, Policy
 from saltus.task import Action, Goal, State, Task
 
 WEIGHTS = (10.0, 1.0)
@@ -137,10 +137,16 @@ class JumpSearch:
             if candidate >= len(tree):  # made again with less memory left, and cut off earlier
                 continue
             state = tree.state_of(candidate)
-            if state not in self.known:
+            if state not in self.known and self._avoids(state):
+                self.known.add(state)
+            elif state not in self.known:
                 self._turn = (self._turn + 1) % len(self._queues)
                 return state, node, tree.path_to(candidate)
         return None  # an empty queue has offered every candidate there is
+
+    def _avoids(self, state: State) -> bool:
+        is_asked = Hopeless.played(self.policy.lookahead) is Hopeless.AVOID
+        return is_asked and is_hopeless(self.task, state, self.goal)
 
     def _tree(self, node: SearchNode) -> LookaheadTree:
         tree = self._trees.get(node.number)

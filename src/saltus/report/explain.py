@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.policy import Ending, Episode, Policy, Step, rollout
+from saltus.policy import Ending, Episode, Hopeless, Policy, Step, rollout
 from saltus.report.html import document
 from saltus.report.layout import draw
 from saltus.report.tables import plural
@@ -52,7 +52,7 @@ def trace(
     see: Callable[[Step], None] | None = None,
 ) -> dict[str, Any]:
     """The greedy rollout as plain values; `see` is told every jump as it is taken."""
-    episode = Episode(task)
+    episode = Episode(task, hopeless=Hopeless.played(policy.lookahead))
     names = _Names()
     goals = [task.atom_name(code) for code in task.goal.positive.tolist()]
     goals += [f"(not {task.atom_name(code)})" for code in task.goal.negative.tolist()]

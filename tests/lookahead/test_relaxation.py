@@ -1,0 +1,107 @@
+"""Dead ends that the delete relaxation sees: the kernel against its twin, and never a state that has a plan."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.conftest import IPC_DOMAINS
+from tests.random_tasks import random_task, random_tasks
+
+from saltus import _kernel
+from saltus.lookahead import applicable_actions, is_hopeless, random_action, reference, successor_state
+from saltus.lookahead.kernel_task import kernel_task
+from saltus.task import Goal, State, Task, load
+
+pytestmark = pytest.mark.kernel
+
+
+def all_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
+    """Some fluent atoms, well-typed or not."""
+    fluent = [i for i in range(len(task.arity)) if task.fluent[i]]
+    atoms = []
+    for _ in range(count):
+        predicate = rng.choice(fluent)
+        atoms.append(
+            task.encode(predicate, [rng.randrange(len(task.objects)) for _ in range(int(task.arity[predicate]))])
+        )
+    return atoms
+
+
+@given(random_tasks(), st.integers(0, 2**32))
+@settings(max_examples=200)
+def test_twin(task: Task, seed: int) -> None:
+    """The same answer for the task's goal and for goals of single atoms, along a random walk."""
+    rng = random.Random(seed)
+    state = task.initial_state
+    for _ in range(3):
+        for goal in (task.goal, *(Goal([atom]) for atom in all_atoms(task, rng, 6))):
+            assert is_hopeless(task, state, goal) == reference.is_hopeless(task, state, goal)
+        action = random_action(task, state, rng)
+        if action is None:
+            break
+        state = successor_state(task, state, action)
+
+
+def reachable(task: Task, most: int) -> set[State]:
+    """States that can be reached, the nearest ones first, so many at most."""
+    known = {task.initial_state}
+    queue = deque(known)
+    while queue and len(known) < most:
+        state = queue.popleft()
+        for action in applicable_actions(task, state):
+            successor = successor_state(task, state, action)
+            if successor not in known:
+                known.add(successor)
+                queue.append(successor)
+    return known
+
+
+@given(random_tasks())
+@settings(max_examples=100)
+def test_sound(task: Task) -> None:
+    """What can be reached is never called hopeless, negative goals included."""
+    for state in list(reachable(task, 60)):
+        goal = Goal(state.codes, sorted(set(all_atoms(task, random.Random(0), 5)) - set(state)))
+        assert not is_hopeless(task, task.initial_state, goal)
+
+
+def test_impossible_goal(ipc: Path) -> None:
+    """A goal whose static part is false is out of reach."""
+    task = load(ipc / "spanner" / "domain.pddl", next(iter(sorted((ipc / "spanner" / "training" / "easy").glob("*")))))
+    assert is_hopeless(task, task.initial_state, Goal([], [], impossible=True))
+    assert not is_hopeless(task, task.initial_state, Goal([]))
+
+
+@pytest.mark.parametrize("name", sorted(IPC_DOMAINS))
+def test_initial_states_have_hope(ipc: Path, name: str) -> None:
+    """The track's problems are solvable, the largest ones at hand too."""
+    for split in ("easy", "medium", "hard"):
+        path = sorted((ipc / name / "testing" / split).glob("*.pddl"))[-1]
+        task = load(ipc / name / "domain.pddl", path)
+        assert not is_hopeless(task, task.initial_state, task.goal)
+
+
+def test_work_is_bounded() -> None:
+    """With little work allowed nothing is hopeless; what was found with enough stays."""
+    task = random_task(5)
+    atoms = [
+        atom for atom in all_atoms(task, random.Random(1), 200) if is_hopeless(task, task.initial_state, Goal([atom]))
+    ]
+    assert atoms
+    assert not any(is_hopeless(task, task.initial_state, Goal([atom]), work=1) for atom in atoms)
+
+
+def test_foreign_codes_are_refused(ipc: Path) -> None:
+    """Codes of another task, or unsorted ones, are an error and no crash."""
+    task = load(ipc / "spanner" / "domain.pddl", next(iter(sorted((ipc / "spanner" / "training" / "easy").glob("*")))))
+    for codes in ([2**60], [5, 3], [-1]):
+        with pytest.raises(ValueError, match="codes"):
+            _kernel.relaxed_reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, 10)
+        with pytest.raises(ValueError, match="codes"):
+            _kernel.relaxed_reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), 10)

@@ -1,0 +1,94 @@
+"""Dead ends that have successors: policies that see them avoid them, exploration ends there, searches skip them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from tests.tasks import domain_of, task_of
+
+from saltus.learn.experience import Final, collect, search, transitions_of
+from saltus.lookahead import LookaheadSpec, lookahead_batch
+from saltus.policy import Decision, Ending, Episode, Greedy, Hopeless, JumpSearch, rollout
+from saltus.policy.plan import Planner
+from saltus.policy.rollout import Query
+from saltus.task import Task
+
+FORK = """(define (domain fork) (:predicates (at ?x) (next ?x ?y))
+  (:action go :parameters (?x ?y) :precondition (and (at ?x) (next ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
+
+
+def fork(traps: int = 2) -> Task:
+    """From n0 to the goal n2 over n1; or one way into places t0, t1, ... that lead around among themselves."""
+    names = [f"t{i}" for i in range(traps)]
+    links = ["(next n0 n1)", "(next n1 n2)", "(next n1 n0)", *(f"(next n0 {name})" for name in names)]
+    links += [f"(next {a} {b})" for a in names for b in names if a != b]
+    return task_of(
+        domain_of(FORK),
+        f"(define (problem f) (:domain fork) (:objects {' '.join(names)} n0 n1 n2)"
+        f" (:init (at n0) {' '.join(links)}) (:goal (at n2)))",
+    )
+
+
+class TrapLover(Planner):
+    """Likes places the more, the earlier they are named: traps first."""
+
+    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+        """A decision for every query."""
+        trees = lookahead_batch(queries, self.lookahead)
+        return [Decision(tree, -np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
+
+
+RELAXED = LookaheadSpec(kind="flat", dead_ends="relaxed")
+PLAIN = LookaheadSpec(kind="flat")
+
+
+@pytest.mark.parametrize(
+    ("hopeless", "ending", "jumps"),
+    [(Hopeless.IGNORE, Ending.STUCK, 2), (Hopeless.AVOID, Ending.SOLVED, 2), (Hopeless.END, Ending.DEAD_END, 1)],
+)
+def test_what_an_episode_does(hopeless: Hopeless, ending: Ending, jumps: int) -> None:
+    """In the trap it goes around until every place is visited; or never enters; or ends at once."""
+    episode = Episode(fork(), hopeless=hopeless)
+    assert len(list(rollout(TrapLover(PLAIN), episode))) == jumps
+    assert episode.ending is ending
+
+
+def test_few_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One decision passes over so many hopeless states and no more."""
+    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "MOST_AVOIDED", 3)
+    episode = Episode(fork(4), Greedy(), hopeless=Hopeless.AVOID)
+    steps = rollout(TrapLover(PLAIN), episode)
+    step = next(steps)
+    assert fork(4).objects[fork(4).decode(next(iter(step.successor)))[1]] == "t3"
+
+
+def test_planning_follows_the_policys_lookahead() -> None:
+    assert TrapLover(PLAIN).plan(fork()) is None
+    plan = TrapLover(RELAXED).plan(fork())
+    assert plan is not None
+    assert len(plan) == 2
+
+
+def test_exploration_learns_from_the_end() -> None:
+    """The transition into the trap is one into a dead end; nothing after it is stored."""
+    rng = np.random.default_rng(0)
+    settings = {"horizon": 20, "temperature": 1e-3, "take_goals": False, "rng": rng}
+    found = collect(TrapLover(RELAXED), [fork()], [0], **settings)[0]
+    assert found.ending is Ending.DEAD_END
+    last = len(found.states) - 1
+    finals = [entry.final for entry in transitions_of(found, found.goal, 0, last, reached=False, discount=1.0)]
+    assert finals == [Final.DEAD_END]
+    assert collect(TrapLover(PLAIN), [fork()], [0], **settings)[0].ending is Ending.STUCK
+
+
+def test_search_does_not_decide_in_traps() -> None:
+    """With the test, two states are decided about; without it, the traps first."""
+    runs = {spec.dead_ends: JumpSearch(TrapLover(spec), fork(5)) for spec in (RELAXED, PLAIN)}
+    counts = {name: len(list(run.run())) for name, run in runs.items()}
+    assert counts["relaxed"] == 2
+    assert counts["successors"] > 2
+    assert all(run.solution is not None for run in runs.values())
+    assert search(TrapLover(RELAXED), fork(5), 0, 2) is not None

@@ -44,7 +44,7 @@ def test_baselines_and_ablations_are_small_deltas(name: str) -> None:
 
 
 def test_every_named_configuration_is_known_to_the_tests() -> None:
-    assert set(named_configurations()) == {*PAPER, "paper", "tiny"}
+    assert set(named_configurations()) == {*PAPER, "paper", "tiny", "dead-ends"}
 
 
 def test_the_papers_values() -> None:

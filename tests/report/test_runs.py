@@ -38,6 +38,8 @@ def test_a_run_is_read(tmp_path: Path) -> None:
         ("runs/x", {"domain": "problems/ferry/domain.pddl"}, "x", "ferry"),
         ("runs/wide/seed-1", {"domain": "ferry", "seed": 1}, "wide", "ferry"),
         ("runs/x", {"domain": 7, "name": None}, "x", "x"),
+        ("runs/ferry/cool-seed-2", {"problems": "ipc/ferry", "seed": 2}, "cool", "ferry"),
+        ("runs/ferry/seed-2", {"problems": "ipc/ferry", "seed": 2}, "ferry", "ferry"),
     ],
 )
 def test_names_of_runs(folder: str, config: dict[str, object], name: str, domain: str) -> None:

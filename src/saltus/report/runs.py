@@ -151,6 +151,9 @@ def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
     given = config.get("name")
     domain = config.get("domain")
     domain = domain if isinstance(domain, str) else ""
+    problems = config.get("problems")
+    if not domain and isinstance(problems, str):
+        domain = Path(problems).name
     if domain.endswith(".pddl"):
         domain = Path(domain).resolve().parent.name
     if isinstance(given, str) and given:

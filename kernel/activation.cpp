@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -85,9 +86,60 @@ SALTUS_MISH(mish_double, double, 40)
 SALTUS_SMOOTH(smooth_float, float, -40)
 SALTUS_SMOOTH(smooth_double, double, -80)
 
+#define SALTUS_STREAM(NAME, REAL, LEAST)                                                                                \
+    SALTUS_CLONES void NAME(const REAL* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,           \
+                            std::int64_t segments, REAL sharpness, REAL* joined, REAL* total) {                         \
+        const REAL none = std::numeric_limits<REAL>::lowest();                                                          \
+        std::fill(joined, joined + segments * width, none);                                                             \
+        std::fill(total, total + segments * width, REAL{0});                                                            \
+        for (std::int64_t i = 0; i < rows; ++i) {                                                                       \
+            const REAL* __restrict__ row = values + i * width;                                                                       \
+            REAL* __restrict__ top = joined + owner[i] * width;                                                                      \
+            for (std::int64_t k = 0; k < width; ++k) top[k] = row[k] > top[k] ? row[k] : top[k];                        \
+        }                                                                                                               \
+        for (std::int64_t i = 0; i < rows; ++i) {                                                                       \
+            const REAL* __restrict__ row = values + i * width;                                                                       \
+            const REAL* __restrict__ top = joined + owner[i] * width;                                                                \
+            REAL* __restrict__ sum = total + owner[i] * width;                                                                       \
+            for (std::int64_t k = 0; k < width; ++k) {                                                                  \
+                const REAL z = sharpness * (row[k] - top[k]);                                                           \
+                sum[k] += z < REAL{LEAST} ? REAL{0} : std::exp(z);                                                      \
+            }                                                                                                           \
+        }                                                                                                               \
+        for (std::int64_t i = 0; i < segments * width; ++i)                                                             \
+            joined[i] = total[i] > 0 ? joined[i] + std::log(total[i]) / sharpness : REAL{0};                            \
+    }
+
+SALTUS_STREAM(stream_float, float, -40)
+SALTUS_STREAM(stream_double, double, -80)
+
+#define SALTUS_GATHER(NAME, MISH, REAL)                                                                                    \
+    SALTUS_CLONES void NAME(const REAL* x, std::int64_t size, const REAL* table, const std::int32_t* index, std::int64_t arity, \
+                            const REAL* bias1, const REAL* bias2, REAL* residual, REAL* active, std::int64_t begin,        \
+                            std::int64_t end) {                                                                            \
+        const std::int64_t width = arity * size;                                                                           \
+        for (std::int64_t row = begin; row < end; ++row) {                                                                 \
+            REAL* __restrict__ inner = active + row * width;                                                                            \
+            for (std::int64_t k = 0; k < width; ++k) inner[k] = bias1[k];                                                  \
+            for (std::int64_t p = 0; p < arity; ++p) {                                                                     \
+                const std::int64_t node = index[row * arity + p];                                                          \
+                const REAL* __restrict__ part = table + (node * arity + p) * width;                                                     \
+                for (std::int64_t k = 0; k < width; ++k) inner[k] += part[k];                                              \
+                const REAL* __restrict__ own = x + node * size;                                                                         \
+                const REAL* __restrict__ shift = bias2 + p * size;                                                                      \
+                REAL* __restrict__ kept = residual + row * width + p * size;                                                            \
+                for (std::int64_t k = 0; k < size; ++k) kept[k] = own[k] + shift[k];                                       \
+            }                                                                                                              \
+        }                                                                                                                  \
+        MISH(active + begin * width, active + begin * width, (end - begin) * width);                                       \
+    }
+
+SALTUS_GATHER(gather_float, mish_float, float)
+SALTUS_GATHER(gather_double, mish_double, double)
+
 template <typename Work>
-void in_parts(std::int64_t count, std::int32_t threads, Work&& work) {
-    const std::int64_t parts = std::clamp<std::int64_t>(count / kWorthAThread, 1, std::max(1, threads));
+void in_parts(std::int64_t count, std::int32_t threads, Work&& work, std::int64_t weight = 1) {
+    const std::int64_t parts = std::clamp<std::int64_t>(count * weight / kWorthAThread, 1, std::max(1, threads));
     std::vector<std::jthread> team;
     std::int64_t begin = 0;
     for (std::int64_t part = 1; part < parts; ++part) {
@@ -124,6 +176,22 @@ void mish_backward<double>(const double* x, const double* g, double* output, std
     in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_double_backward(x + begin, g + begin, output + begin, end - begin); });
 }
 
+template <>
+void gather_active<float>(const float* x, std::int64_t size, const float* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
+                          const float* bias1, const float* bias2, float* residual, float* active, std::int32_t threads) {
+    in_parts(rows, threads, [=](std::int64_t begin, std::int64_t end) {
+        gather_float(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
+    }, arity * size);
+}
+
+template <>
+void gather_active<double>(const double* x, std::int64_t size, const double* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
+                           const double* bias1, const double* bias2, double* residual, double* active, std::int32_t threads) {
+    in_parts(rows, threads, [=](std::int64_t begin, std::int64_t end) {
+        gather_double(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
+    }, arity * size);
+}
+
 template <typename Real, typename Run>
 void smooth_in_parts(std::int64_t width, std::span<const std::int32_t> offset, std::int32_t threads, Run&& run) {
     // Cut where the rows are halved, not the segments: degrees differ by orders of magnitude.
@@ -138,6 +206,20 @@ void smooth_in_parts(std::int64_t width, std::span<const std::int32_t> offset, s
         const std::int64_t last = end == rows * width ? segments : segment_at(end);
         run(first, last);
     });
+}
+
+template <>
+void smooth_maximum_streamed<float>(const float* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
+                                    std::int64_t segments, float sharpness, float* joined) {
+    std::vector<float> total(static_cast<std::size_t>(segments * width));
+    stream_float(values, width, owner, rows, segments, sharpness, joined, total.data());
+}
+
+template <>
+void smooth_maximum_streamed<double>(const double* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
+                                     std::int64_t segments, double sharpness, double* joined) {
+    std::vector<double> total(static_cast<std::size_t>(segments * width));
+    stream_double(values, width, owner, rows, segments, sharpness, joined, total.data());
 }
 
 template <>

@@ -223,6 +223,37 @@ void smooth_maximum(Matrix<const Real> values, Input<std::int32_t> offset, Input
                                  static_cast<Real>(sharpness), joined.data(), share ? share->data() : nullptr, threads);
 }
 
+template <typename Real>
+void smooth_maximum_streamed(Matrix<const Real> values, Input<std::int32_t> owner, double sharpness, Matrix<Real> joined) {
+    if (owner.shape(0) != values.shape(0) || joined.shape(1) != values.shape(1))
+        throw nb::value_error("smooth_maximum_streamed: sizes do not fit");
+    for (std::int32_t segment : view(owner))
+        if (segment < 0 || static_cast<std::size_t>(segment) >= joined.shape(0))
+            throw nb::value_error("smooth_maximum_streamed: owner out of range");
+    nb::gil_scoped_release release;
+    saltus::smooth_maximum_streamed<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), owner.data(),
+                                          static_cast<std::int64_t>(values.shape(0)), static_cast<std::int64_t>(joined.shape(0)),
+                                          static_cast<Real>(sharpness), joined.data());
+}
+
+template <typename Real>
+void gather_active(Matrix<const Real> x, Matrix<const Real> table, Matrix<const std::int32_t> index, Matrix<const Real> biases,
+                   Matrix<Real> residual, Matrix<Real> active, std::int32_t threads) {
+    const std::size_t arity = index.shape(1);
+    const std::size_t width = arity * x.shape(1);
+    for (const auto& rows : {residual, active})
+        if (rows.shape(0) != index.shape(0) || rows.shape(1) != width) throw nb::value_error("gather_active: sizes do not fit");
+    if (table.shape(0) != x.shape(0) || table.shape(1) != arity * width || biases.shape(0) != 2 || biases.shape(1) != width)
+        throw nb::value_error("gather_active: sizes do not fit");
+    const std::span<const std::int32_t> nodes(index.data(), index.size());
+    if (std::any_of(nodes.begin(), nodes.end(), [&](std::int32_t node) { return node < 0 || static_cast<std::size_t>(node) >= x.shape(0); }))
+        throw nb::value_error("gather_active: index out of range");
+    nb::gil_scoped_release release;
+    saltus::gather_active<Real>(x.data(), static_cast<std::int64_t>(x.shape(1)), table.data(), index.data(),
+                                static_cast<std::int64_t>(index.shape(0)), static_cast<std::int64_t>(arity), biases.data(),
+                                biases.data() + width, residual.data(), active.data(), threads);
+}
+
 // Every query is (task, state, positive goals, negative goals, the tree's nine arrays in the order of GraphQuery).
 nb::tuple assemble_graphs(const saltus::GraphLayout& layout, const nb::list& queries, std::int32_t threads) {
     std::vector<Input<std::int64_t>> wide;
@@ -348,6 +379,12 @@ NB_MODULE(_kernel, module) {
     module.def("mish", &mish<double>, "x"_a, "output"_a.noconvert(), "threads"_a);
     module.def("mish_backward", &mish_backward<float>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
     module.def("mish_backward", &mish_backward<double>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
+    module.def("smooth_maximum_streamed", &smooth_maximum_streamed<float>, "values"_a, "owner"_a, "sharpness"_a, "joined"_a.noconvert());
+    module.def("smooth_maximum_streamed", &smooth_maximum_streamed<double>, "values"_a, "owner"_a, "sharpness"_a, "joined"_a.noconvert());
+    module.def("gather_active", &gather_active<float>, "x"_a, "table"_a, "index"_a, "biases"_a, "residual"_a.noconvert(),
+               "active"_a.noconvert(), "threads"_a);
+    module.def("gather_active", &gather_active<double>, "x"_a, "table"_a, "index"_a, "biases"_a, "residual"_a.noconvert(),
+               "active"_a.noconvert(), "threads"_a);
     module.def("smooth_maximum", &smooth_maximum<float>, "values"_a, "offset"_a, "source"_a, "sharpness"_a, "joined"_a.noconvert(),
                "share"_a.none().noconvert(), "threads"_a);
     module.def("smooth_maximum", &smooth_maximum<double>, "values"_a, "offset"_a, "source"_a, "sharpness"_a, "joined"_a.noconvert(),

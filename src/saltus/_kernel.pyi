@@ -150,6 +150,18 @@ def mish(x: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], thread
 def mish_backward(
     x: NDArray[np.floating[Any]], gradient: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], threads: int
 ) -> None: ...
+def smooth_maximum_streamed(
+    values: NDArray[np.floating[Any]], owner: NDArray[np.int32], sharpness: float, joined: NDArray[np.floating[Any]]
+) -> None: ...
+def gather_active(
+    x: NDArray[np.floating[Any]],
+    table: NDArray[np.floating[Any]],
+    index: NDArray[np.int32],
+    biases: NDArray[np.floating[Any]],
+    residual: NDArray[np.floating[Any]],
+    active: NDArray[np.floating[Any]],
+    threads: int,
+) -> None: ...
 def smooth_maximum(
     values: NDArray[np.floating[Any]],
     offset: NDArray[np.int32],

@@ -46,6 +46,26 @@ def test_without_gradient_nothing_changes(encoding: str, monkeypatch: pytest.Mon
         assert torch.allclose(network(layout).q, wanted, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.kernel
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_shared_first_layers_change_nothing(aggregation: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inference of relations with many atoms a node, against the plain twin; all relations, and chunks."""
+    before = torch.get_num_threads()
+    monkeypatch.setattr(body_module, "SHARED", 0)
+    monkeypatch.setattr(body_module, "CACHED_ROWS", 3)
+    try:
+        torch.set_num_threads(threads)
+        for seed in range(4):
+            network = network_of("ad", aggregation, seed=seed)
+            layout = make_layout(random_batch(seed, ARITIES, "ad"), ARITIES)
+            with torch.inference_mode():
+                wanted = network(layout, plain=True).q
+                assert torch.allclose(network(layout).q, wanted, rtol=1e-10, atol=1e-10)
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_gradients_by_finite_differences() -> None:
     """The plain twin itself is checked against differences of its values."""
     network = network_of("ad", layers=2)

@@ -66,3 +66,47 @@ def test_reductions(real: type[np.floating], threads: int) -> None:
     _kernel.smooth_maximum(values, offset, source, sharpness, found, share, threads)
     assert np.abs(found - smooth.numpy()).max() < TOLERANCE[real] * 10
     assert np.abs(share - (parts / total[target]).numpy()).max() < TOLERANCE[real] * 10
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_streamed_maximum(real: type[np.floating]) -> None:
+    """The smooth maximum in the order of the rows is the one by segments; empty segments give 0."""
+    offset, source, target = segments(6, 700, 9001)
+    values = np.random.default_rng(7).normal(scale=30, size=(9001, 32)).astype(real)
+    wanted, found = (np.empty((700, 32), real) for _ in range(2))
+    _kernel.smooth_maximum(values, offset, source, 12.0, wanted, None, 1)
+    _kernel.smooth_maximum_streamed(values, target.astype(np.int32), 12.0, found)
+    assert (np.diff(offset) == 0).any()
+    assert np.abs(found - wanted).max() < TOLERANCE[real] * 100
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_gathered_layer(real: type[np.floating], threads: int) -> None:
+    """The first layer of a perceptron over nodes' rows, from what each node adds to it."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(40, 8)).astype(real)
+    weight = rng.normal(size=(3, 8, 24)).astype(real)
+    biases = rng.normal(size=(2, 24)).astype(real)
+    index = rng.integers(40, size=(5000, 3)).astype(np.int32)
+    table = np.einsum("ns,psw->npw", x, weight).reshape(40, 72).astype(real)
+    residual, active = (np.empty((5000, 24), real) for _ in range(2))
+    _kernel.gather_active(x, table, index, biases, residual, active, threads)
+    arguments = x[index].reshape(5000, 24)
+    inner = arguments.astype(np.float64) @ weight.reshape(24, 24) + biases[0]
+    assert np.abs(residual - (arguments + biases[1])).max() < TOLERANCE[real] * 10
+    assert np.abs(active - functional.mish(torch.from_numpy(inner)).numpy()).max() < TOLERANCE[real] * 100
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    x, table, biases = np.zeros((4, 2)), np.zeros((4, 8)), np.zeros((2, 4))
+    rows = np.zeros((3, 4))
+    for index in ([[0, 4]], [[0, -1]]):
+        with pytest.raises(ValueError, match="out of range"):
+            _kernel.gather_active(x, table, np.array(index * 3, np.int32), biases, rows, rows.copy(), 1)
+    with pytest.raises(ValueError, match="do not fit"):
+        _kernel.gather_active(x, table[:3], np.zeros((3, 2), np.int32), biases, rows, rows.copy(), 1)
+    with pytest.raises(ValueError, match="out of range"):
+        _kernel.smooth_maximum_streamed(rows, np.array([0, 1, 7], np.int32), 12.0, np.zeros((2, 4)))
+    with pytest.raises(ValueError, match="do not fit"):
+        _kernel.smooth_maximum_streamed(rows, np.array([0, 1], np.int32), 12.0, np.zeros((2, 4)))

@@ -11,6 +11,7 @@ one when not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,19 @@ from torch import Tensor
 from torch.nn import functional
 
 from saltus.model.layout import Group, Layout
-from saltus.model.segments import mish, mish_backward, reduce_segments, smooth_maximum
+from saltus.model.segments import gather_active, mish, mish_backward, reduce_segments, smooth_maximum
 
 if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
 
 CHUNK_ROWS = 1 << 15
 """Atoms whose messages are computed at a time when nothing is saved: bounds the memory of large problems."""
+
+CACHED_ROWS = 1 << 12
+"""The same where what is computed of them fits into a core's cache."""
+
+SHARED = 2
+"""From so many atoms a node on, the first layer is computed once a node and place, and summed for every atom."""
 
 
 @dataclass
@@ -93,6 +100,11 @@ class Engine:
         hidden = output.new_empty(output.shape if keep else (0,))
         for number in range(len(group.relations)):
             start, end = group.row_offset[number], group.row_offset[number + 1]
+            if not keep and x.device.type == "cpu" and end - start >= SHARED * len(x):
+                self.shared_messages(
+                    x, group.index[start:end], [weight[number] for weight in weights], output[start:end]
+                )
+                continue
             step = max(1, end - start) if keep else CHUNK_ROWS
             for low in range(start, end, step):
                 rows = slice(low, min(low + step, end))
@@ -103,6 +115,19 @@ class Engine:
                 torch.addmm(bias1[number], arguments, weight1[number], out=inner)
                 arguments.addmm_(mish(inner, active), weight2[number]).add_(bias2[number])
         return hidden
+
+    def shared_messages(self, x: Tensor, index: Tensor, weights: Sequence[Tensor], output: Tensor) -> None:
+        """Messages of a relation with far more atoms than there are nodes: W [a, b, ...] = W1 a + W2 b + ..."""
+        weight1, bias1, weight2, bias2 = weights
+        arity, width = index.shape[1], output.shape[1]
+        parts = weight1.view(arity, self.size, width).transpose(0, 1).reshape(self.size, arity * width)
+        table = torch.mm(x, parts, out=self.buffer("table", len(x), arity * width))
+        biases = torch.stack([bias1, bias2])
+        for low in range(0, len(index), CACHED_ROWS):
+            rows = slice(low, min(low + CACHED_ROWS, len(index)))
+            active = self.buffer("active", rows.stop - rows.start, width)
+            gather_active(x, table, index[rows], biases, output[rows], active)
+            output[rows].addmm_(active, weight2)
 
     def aggregate(self, messages: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
         """Aggregate [nodes, embedding] of messages in group order, and its derivative by every message."""

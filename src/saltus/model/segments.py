@@ -67,6 +67,9 @@ def smooth_maximum(
     if values.device.type == "cpu":
         share = values.numpy() if keep else None
         threads = torch.get_num_threads()
+        if threads == 1 and not keep:
+            _kernel.smooth_maximum_streamed(values.numpy(), target.numpy(), sharpness, joined.numpy())
+            return joined, values
         _kernel.smooth_maximum(
             values.numpy(), offset.numpy(), source.numpy(), sharpness, joined.numpy(), share, threads
         )
@@ -79,6 +82,24 @@ def smooth_maximum(
     total = reduce_segments(parts, offset, source, owner, "sum").masked_fill_(silent, 1.0)
     torch.add(highest, total.log(), alpha=1 / sharpness, out=joined)
     return joined, parts.div_(total.index_select(0, target)) if keep else parts
+
+
+def gather_active(x: Tensor, table: Tensor, index: Tensor, biases: Tensor, residual: Tensor, active: Tensor) -> None:
+    """First layer of a perceptron over the rows of nodes, from what each node adds to it; on the CPU, without gradient.
+
+    `table` [nodes, arity * width] holds that for every place; `index` [rows, arity] names the nodes; `biases`
+    [2, width] are of both layers. Written are `active`, the layer after Mish, and `residual`, the nodes' own rows plus the second
+    bias.
+    """
+    _kernel.gather_active(
+        x.numpy(),
+        table.numpy(),
+        index.numpy(),
+        biases.numpy(),
+        residual.numpy(),
+        active.numpy(),
+        torch.get_num_threads(),
+    )
 
 
 class _SegmentSum(torch.autograd.Function):

@@ -85,11 +85,11 @@ def smooth_maximum(
 
 
 def gather_active(x: Tensor, table: Tensor, index: Tensor, biases: Tensor, residual: Tensor, active: Tensor) -> None:
-    """First layer of a perceptron over the rows of nodes, from what each node adds to it; on the CPU, without gradient.
+    """First layer of a perceptron over the rows of nodes, from what each node adds to it; on the CPU, no gradient.
 
-    `table` [nodes, arity * width] holds that for every place; `index` [rows, arity] names the nodes; `biases`
-    [2, width] are of both layers. Written are `active`, the layer after Mish, and `residual`, the nodes' own rows plus the second
-    bias.
+    `table` [nodes, arity * width] holds that for every place; `index` [rows, arity] names the nodes, `biases`
+    [2, width] are of both layers. Written are `active`, the layer after Mish, and `residual`, the nodes' own rows
+    plus the second bias.
     """
     _kernel.gather_active(
         x.numpy(),

@@ -58,7 +58,8 @@ bool relaxed_reaches(const Task& task, std::span<const Code> state, std::span<co
         std::vector<Code> next;
         for (const Rule& rule : rules) {
             MatchOptions options;
-            options.wanted = rule.wanted.data();
+            // Later on the join starts from a new atom, and its most selective literals come first, not the head's.
+            if (first) options.wanted = rule.wanted.data();
             auto match = [&](auto&& gate, auto&& emit, std::int32_t given) {
                 options.steps = work;
                 matcher.run(rule.pattern, binding, options, gate, emit, given);

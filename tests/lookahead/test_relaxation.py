@@ -21,9 +21,11 @@ from saltus.task import Goal, State, Task, load
 pytestmark = pytest.mark.kernel
 
 
-def all_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
+def some_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
     """Some fluent atoms, well-typed or not."""
     fluent = [i for i in range(len(task.arity)) if task.fluent[i]]
+    if not fluent:
+        return []
     atoms = []
     for _ in range(count):
         predicate = rng.choice(fluent)
@@ -40,7 +42,7 @@ def test_twin(task: Task, seed: int) -> None:
     rng = random.Random(seed)
     state = task.initial_state
     for _ in range(3):
-        for goal in (task.goal, *(Goal([atom]) for atom in all_atoms(task, rng, 6))):
+        for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 6))):
             assert is_hopeless(task, state, goal) == reference.is_hopeless(task, state, goal)
         action = random_action(task, state, rng)
         if action is None:
@@ -67,7 +69,7 @@ def reachable(task: Task, most: int) -> set[State]:
 def test_sound(task: Task) -> None:
     """What can be reached is never called hopeless, negative goals included."""
     for state in list(reachable(task, 60)):
-        goal = Goal(state.codes, sorted(set(all_atoms(task, random.Random(0), 5)) - set(state)))
+        goal = Goal(state.codes, sorted(set(some_atoms(task, random.Random(0), 5)) - set(state)))
         assert not is_hopeless(task, task.initial_state, goal)
 
 
@@ -91,10 +93,20 @@ def test_work_is_bounded() -> None:
     """With little work allowed nothing is hopeless; what was found with enough stays."""
     task = random_task(5)
     atoms = [
-        atom for atom in all_atoms(task, random.Random(1), 200) if is_hopeless(task, task.initial_state, Goal([atom]))
+        atom for atom in some_atoms(task, random.Random(1), 200) if is_hopeless(task, task.initial_state, Goal([atom]))
     ]
     assert atoms
     assert not any(is_hopeless(task, task.initial_state, Goal([atom]), work=1) for atom in atoms)
+
+
+@given(random_tasks(), st.integers(0, 2**32), st.integers(1, 400))
+@settings(max_examples=100)
+def test_what_little_work_finds_is_true(task: Task, seed: int, work: int) -> None:
+    """Wherever the work ends, in the first round or later, no state is called hopeless that is not."""
+    for atom in some_atoms(task, random.Random(seed), 6):
+        goal = Goal([atom])
+        if is_hopeless(task, task.initial_state, goal, work=work):
+            assert is_hopeless(task, task.initial_state, goal)
 
 
 def test_foreign_codes_are_refused(ipc: Path) -> None:

@@ -10,10 +10,12 @@ import pytest
 from tests.tasks import domain_of, task_of
 
 from saltus.learn.experience import Final, collect, search, transitions_of
+from saltus.learn.validation import measure
 from saltus.lookahead import LookaheadSpec, lookahead_batch
-from saltus.policy import Decision, Ending, Episode, Greedy, Hopeless, JumpSearch, rollout
+from saltus.policy import Decision, Ending, Episode, Greedy, Hopeless, JumpSearch, Outcome, rollout
 from saltus.policy.plan import Planner
 from saltus.policy.rollout import Query
+from saltus.report.explain import ending_text, trace
 from saltus.task import Task
 
 FORK = """(define (domain fork) (:predicates (at ?x) (next ?x ?y))
@@ -92,3 +94,44 @@ def test_search_does_not_decide_in_traps() -> None:
     assert counts["successors"] > 2
     assert all(run.solution is not None for run in runs.values())
     assert search(TrapLover(RELAXED), fork(5), 0, 2) is not None
+
+
+def trap() -> Task:
+    """A task that is lost from the start, though there is always something to do."""
+    links = "(next t0 t1) (next t1 t2) (next t2 t0) (next t1 t0)"
+    return task_of(
+        domain_of(FORK),
+        f"(define (problem t) (:domain fork) (:objects t0 t1 t2 n2) (:init (at t0) {links}) (:goal (at n2)))",
+    )
+
+
+def test_a_lost_task_ends_at_once() -> None:
+    """One candidate, then the state itself: nothing else is asked, and it is not called a lack of jumps."""
+    episode = Episode(trap(), hopeless=Hopeless.AVOID)
+    assert list(rollout(TrapLover(PLAIN), episode)) == []
+    assert (episode.ending, len(episode.avoided)) == (Ending.LOST, 2)
+    found = TrapLover(RELAXED).solve(trap(), search=True)
+    assert (found.outcome, found.greedy_outcome) == (Outcome.FAILED, Outcome.FAILED)
+    assert TrapLover(RELAXED).solve(trap()).detail == "lost"
+
+
+def test_a_search_among_lost_states_keeps_to_the_time() -> None:
+    """Where every candidate is lost, the search asks for the time and the attempt says that it is over."""
+    search_ = JumpSearch(TrapLover(RELAXED), fork(5), expired=lambda: True)
+    assert len(list(search_.run())) == 1
+    assert search_.solution is None
+
+
+def test_only_traps_around() -> None:
+    """A live state whose only ways on are visited or lost: stuck."""
+    episode = Episode(fork(), hopeless=Hopeless.AVOID)
+    episode.visited |= {step.successor for step in rollout(TrapLover(PLAIN), Episode(fork(), hopeless=Hopeless.AVOID))}
+    assert list(rollout(TrapLover(PLAIN), episode)) == []
+    assert episode.ending is Ending.STUCK
+
+
+def test_validation_and_pages_follow_the_policys_lookahead() -> None:
+    assert measure(TrapLover(RELAXED), [fork()], 20).solved == 1
+    assert measure(TrapLover(PLAIN), [fork()], 20).solved == 0
+    assert trace(fork(), TrapLover(RELAXED), "x")["solved"]
+    assert "out of reach" in ending_text(trace(trap(), TrapLover(RELAXED), "x"))

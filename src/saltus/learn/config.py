@@ -70,7 +70,7 @@ class TrainingSpec:
     dead_end: float = -50.0
     """Value of a jump to a state without successors (the authors' script: -10,000)."""
     least_target: float = 0.0
-    """Targets other than that are never below; 0 for no bound."""
+    """Least target of a jump that is not into a dead end; 0 for no bound."""
     bounds: bool = True
     """Whether Q-values outside of [return to go, -1] are punished on trajectories that reached their goal."""
     rank_weight: float = 1.0

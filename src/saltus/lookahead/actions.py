@@ -19,8 +19,8 @@ from saltus.task.compile import MAX_VARIABLES
 
 NO_LIMIT = 2**62
 
-HOPELESS_WORK = 1_000_000
-"""Steps that take some tenths of a second."""
+HOPELESS_WORK = 4_000_000
+"""Steps, some tenths of a second. Floortile's largest problems take 2 million, rovers' do not fit."""
 
 
 def applicable_actions(task: Task, state: State, limit: int | None = None) -> list[Action]:

@@ -44,7 +44,7 @@ class LookaheadSpec:
     """Expand successors of the root that are not novel, too."""
     dead_ends: str = "successors"
     """successors: a state without any is a dead end; relaxed: and one from which the goal is out of reach even for
-    actions that delete nothing. Trees are the same; policies never jump to such a state, exploration ends there."""
+    actions that delete nothing. Trees are the same; policies avoid such states, exploration ends there."""
     max_nodes: int = 1_000_000
     """Largest tree; a larger one is cut off and says so."""
     max_atoms: int = 100_000_000

@@ -21,7 +21,8 @@ class Outcome(StrEnum):
 
     FOUND = "plan found"
     FAILED = "policy failed"
-    """A dead end, or every state of the tree visited; says nothing about solvability."""
+    """A dead end, or every state of the tree visited or lost; says nothing about solvability, unless the detail is lost
+    after no jump."""
     NO_JUMP = "no applicable jump"
     """The initial state has no successor."""
     CHOICES = "choice limit"

@@ -98,7 +98,7 @@ class _Run:
         self.limits = limits
         self.started = started
         self.actions: list[Action] = []
-        self.search = JumpSearch(policy, task)
+        self.search = JumpSearch(policy, task, expired=self.expired)
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where the rollout was cut off: a state that was jumped to but not decided about."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
@@ -137,6 +137,7 @@ class _Run:
             self.see(decision, goals, choices=episode.jumps)
             if episode.ending is None:
                 yield self.now
+        self.search.avoided |= episode.avoided
         if episode.ending is Ending.SOLVED:
             yield self.found("greedy")
         elif episode.ending is Ending.DEAD_END and episode.jumps == 0:
@@ -157,9 +158,11 @@ class _Run:
                 yield self.end(ended, detail="the search was cut off by the limit on choices")
                 return
             found = next(steps, None)
-            if found is None:
+            if found is None and not self.expired():
                 yield self.end(Outcome.FAILED, detail="the search came to its end")
                 return
+            if found is None:
+                continue  # out of time
             decision = found[1]
             self.see(decision, int(decision.tree.goals[0]), search_choices=self.now.search_choices + 1)
             if self.search.solution is None:

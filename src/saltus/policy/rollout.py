@@ -47,7 +47,9 @@ class Ending(StrEnum):
 
     SOLVED = "solved"
     DEAD_END = "dead end"
-    """The state has no successor, or the goal is out of reach from it."""
+    """The state has no successor, or the goal is out of reach from it and the episode was to end there."""
+    LOST = "lost"
+    """The goal is out of reach from the state and all others that can be reached."""
     STUCK = "stuck"
     """Every state of the tree was visited before, or is a dead end that was avoided."""
 
@@ -57,7 +59,7 @@ class Hopeless(StrEnum):
 
     IGNORE = "ignore"
     AVOID = "avoid"
-    """Never jumps there."""
+    """Does not jump there; ends once it is in one."""
     END = "end"
     """Ends there: to learn from."""
 
@@ -72,8 +74,9 @@ class Hopeless(StrEnum):
         return cls.END if spec.dead_ends == "relaxed" else cls.IGNORE
 
 
-MOST_AVOIDED = 200
-"""Hopeless states that one decision passes over; the next one is jumped to unseen."""
+MOST_AVOIDED = 100
+"""Hopeless states that one decision may find; the next candidate is jumped to unseen. A test takes tenths of a second
+at worst, and policies that were trained with dead ends put few of them first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,8 @@ class Episode:
         self.hopeless = hopeless
         self.state = task.initial_state
         self.visited = {self.state}
+        self.avoided: set[int] = set()
+        """Hashes of states found to be hopeless."""
         self.jumps = 0
         self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
 
@@ -128,7 +133,8 @@ class Episode:
         tree = decision.tree
         found = self._pick(decision)
         if found is None:
-            self.ending = Ending.DEAD_END if len(tree) == 1 and not tree.truncated else Ending.STUCK
+            if self.ending is None:
+                self.ending = Ending.DEAD_END if len(tree) == 1 and not tree.truncated else Ending.STUCK
             return None
         node, successor = found
         solved = self.goal.holds(successor)
@@ -147,18 +153,23 @@ class Episode:
         if self.take_goals and len(tree.goal_nodes):
             node = int(tree.goal_nodes[0])
             return node, tree.state_of(node)
-        avoided = 0
+        before = len(self.avoided)
         for candidate in self.chooser.order(decision.q):
             successor = tree.state_of(candidate + 1)
             if successor in self.visited:
                 continue
-            is_asked = self.hopeless is Hopeless.AVOID and avoided < MOST_AVOIDED
-            if is_asked and is_hopeless(self.task, successor, self.goal):
-                self.visited.add(successor)  # never to be jumped to, either
-                avoided += 1
-                continue
-            return candidate + 1, successor
+            is_asked = self.hopeless is Hopeless.AVOID and len(self.avoided) - before < MOST_AVOIDED
+            if not is_asked or not self._is_lost(successor):
+                return candidate + 1, successor
+            if len(self.avoided) == before + 1 and self._is_lost(self.state):  # then so is all that follows
+                self.ending = Ending.LOST
+                return None
         return None
+
+    def _is_lost(self, state: State) -> bool:
+        if hash(state) not in self.avoided and is_hopeless(self.task, state, self.goal):
+            self.avoided.add(hash(state))
+        return hash(state) in self.avoided
 
 
 def rollout(policy: Policy, episode: Episode) -> Iterator[Step]:

@@ -5,7 +5,7 @@ open list holds the candidates of all such states. Two queues take turns: both o
 weight times the Q-value, one with a large weight (goes on where the policy is most hopeful, hence repairs mistakes near
 the end), one with weight 1 (Q-values count jumps to go, so this is the order of A*, which also revises early choices).
 Neither loses a candidate: every distinct successor of a state is in its tree, so the search ends without a plan only
-where all states that can be reached have been decided about.
+where all states that can be reached have been decided about, or seen to be lost (`LookaheadSpec.dead_ends`).
 
 Cost: one decision a search node. Of a tree only order and values are kept, eight bytes a state, and each queue holds
 only the next candidate of every search node; trees are made again by the kernel when one of their states is asked for,
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -82,7 +82,13 @@ class JumpSearch:
     """A search that may start from what a rollout has already decided."""
 
     def __init__(
-        self, policy: Policy, task: Task, *, goal: Goal | None = None, weights: Sequence[float] = WEIGHTS
+        self,
+        policy: Policy,
+        task: Task,
+        *,
+        goal: Goal | None = None,
+        weights: Sequence[float] = WEIGHTS,
+        expired: Callable[[], bool] = lambda: False,
     ) -> None:
         self.policy = policy
         self.task = task
@@ -90,6 +96,10 @@ class JumpSearch:
         self.nodes: list[SearchNode] = []
         self.known: set[State] = set()
         self.solution: list[Action] | None = None
+        self.avoided: set[int] = set()
+        """Hashes of states found to be hopeless."""
+        self._expired = expired
+        self._lost: dict[int, bool] = {}
         self._queues = [_Queue(weight) for weight in weights]
         self._turn = 0
         self._trees: OrderedDict[int, LookaheadTree] = OrderedDict()
@@ -119,7 +129,8 @@ class JumpSearch:
         return node, decision
 
     def run(self) -> Iterator[tuple[SearchNode, Decision]]:
-        """Search nodes as they are made, until `solution` is set or nothing is left; may be stopped at any time."""
+        """Search nodes as they are made, until `solution` is set, nothing is left, or the time has `expired`, which is
+        asked where many candidates are lost; may be stopped at any time."""
         if not self.nodes:
             yield self.expand(self.task.initial_state, None, ())
         while self.solution is None:
@@ -133,20 +144,30 @@ class JumpSearch:
         queue = self._queues[self._turn]
         while queue.heap:
             node, candidate = queue.pop(self.nodes)
+            if self._lost.get(node.number):
+                continue
             tree = self._tree(node)
             if candidate >= len(tree):  # made again with less memory left, and cut off earlier
                 continue
             state = tree.state_of(candidate)
-            if state not in self.known and self._avoids(state):
-                self.known.add(state)
-            elif state not in self.known:
-                self._turn = (self._turn + 1) % len(self._queues)
-                return state, node, tree.path_to(candidate)
+            if state in self.known:
+                continue
+            if self._avoids(state):
+                if node.number not in self._lost:  # where the node itself is lost, so is all that follows
+                    self._lost[node.number] = self._avoids(node.state)
+                if self._expired():
+                    return None
+                continue
+            self._turn = (self._turn + 1) % len(self._queues)
+            return state, node, tree.path_to(candidate)
         return None  # an empty queue has offered every candidate there is
 
     def _avoids(self, state: State) -> bool:
-        is_asked = Hopeless.played(self.policy.lookahead) is Hopeless.AVOID
-        return is_asked and is_hopeless(self.task, state, self.goal)
+        if Hopeless.played(self.policy.lookahead) is not Hopeless.AVOID:
+            return False
+        if hash(state) not in self.avoided and is_hopeless(self.task, state, self.goal):
+            self.avoided.add(hash(state))
+        return hash(state) in self.avoided
 
     def _tree(self, node: SearchNode) -> LookaheadTree:
         tree = self._trees.get(node.number)

@@ -146,7 +146,7 @@ function drawJump(step) {
     (hidden ? `; ${count(hidden, "node")} hidden` : "") + (step.cut ? "; the tree was cut off" : "");
   let reason = "the best Q of the tree";
   if (step.solved) reason = "a goal state, taken whatever its Q";
-  else if (step.rank > 1) reason = `number ${step.rank} by Q: the better ones were visited before`;
+  else if (step.rank > 1) reason = `number ${step.rank} by Q: the better ones were visited before or are dead ends`;
   byId("summary").textContent = `${count(step.actions.length, "action")}, Q ${shown(step.q[step.jump])}: ${reason}`;
   const list = byId("actions");
   list.textContent = "";

@@ -146,7 +146,8 @@ def ending_text(content: dict[str, Any]) -> str:
         return f"solved in {jumps}, {plural(content['length'], 'action')}"
     words = {
         str(Ending.DEAD_END): "no successor",
-        str(Ending.STUCK): "every state of the tree was visited before",
+        str(Ending.LOST): "the goal is out of reach",
+        str(Ending.STUCK): "every state of the tree was visited before or is a dead end",
         CHOICE_LIMIT: "stopped by the limit on choices",
     }
     return f"not solved after {jumps}: {words.get(content['ending'], content['ending'])}"

@@ -83,6 +83,8 @@ def test_files_extend_files_beside_them(tmp_path: Path) -> None:
         ("[training]\nlearning_rate = -1.0\n", ["learning_rate", "more than 0"]),
         ("[training]\ndiscount = 1.5\n", ["discount", "0 to 1"]),
         ("[training]\ndead_end = 5.0\n", ["dead_end"]),
+        ("[training]\nleast_target = -0.5\n", ["least_target", "at most -1"]),
+        ('[lookahead]\ndead_ends = "all"\n', ["dead_ends", "successors, relaxed"]),
         ("[training]\naverage = 1.0\n", ["average", "never change"]),
         ('[training]\nhindsight = "much"\n', ["hindsight", "lifted"]),
         ('[lookahead]\nkind = "deep"\n', ["kind", "deep"]),

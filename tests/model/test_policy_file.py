@@ -36,7 +36,9 @@ def make_policy(encoding: EncodingSpec | None = None) -> PolicyFile:
     arities = tuple(relation.arity for relation in Vocabulary.of(domain, encoding))
     network = RelationalNetwork(arities, encoding.kind, ModelSpec(layers=4, aggregation="max"))
     kind = "flat" if encoding.kind == "aa" else "aiw"
-    return PolicyFile.of(network, domain, encoding, LookaheadSpec(kind=kind, capacity=7), {"domain": "blocksworld"})
+    return PolicyFile.of(
+        network, domain, encoding, LookaheadSpec(kind=kind, capacity=7, dead_ends="relaxed"), {"domain": "blocksworld"}
+    )
 
 
 def saved(tmp_path: Path) -> Path:

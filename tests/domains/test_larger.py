@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.tasks import domain_of
 
-from saltus.domains.larger import find_domain, larger_problems
+from saltus.domains.larger import find_domain, larger_problems, similar_problems
 from saltus.domains.registry import DOMAINS
 from saltus.pddl import Source, parse_domain
 
@@ -29,6 +29,19 @@ def test_problems_are_three_to_five_times_larger_and_the_same_every_time(name: s
     again = larger_problems(domain, objects, 4)
     assert [task.initial_state for task in again] == [task.initial_state for task in found]
     assert [task.goal for task in again] == [task.goal for task in found]
+
+
+def test_similar_problems_are_no_larger_and_the_same_every_time() -> None:
+    domain = parse_domain(Source.from_file(DOMAINS["sokoban"].path))
+    found = similar_problems(domain, 90, 12)
+    sizes = [len(task.objects) for task in found]
+    assert 0 < len(found) < 12
+    assert sizes == sorted(sizes)
+    assert sizes[-1] <= 90
+    assert [task.initial_state for task in similar_problems(domain, 90, 12)] == [task.initial_state for task in found]
+    assert len(similar_problems(domain, 10_000, 5)) == 5
+    assert similar_problems(domain, 90, 0) == []
+    assert similar_problems(domain_of(text_of("ferry").replace("sail", "swim")), 90, 5) == []
 
 
 def test_where_no_problem_is_as_large_the_nearest_are_taken() -> None:

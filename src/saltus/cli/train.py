@@ -116,7 +116,7 @@ def make_trainer(
     """A trainer for problems, with larger ones beside them where the domain has a generator; tells what is odd."""
     import torch
 
-    from saltus.domains.larger import larger_problems
+    from saltus.domains.larger import larger_problems, similar_problems
     from saltus.learn.trainer import Trainer
 
     for message in problems.warnings:
@@ -125,8 +125,11 @@ def make_trainer(
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
     largest = max(len(task.objects) for task in problems.training)
     larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
-    held_out = problems.held_out
-    return Trainer(configuration, problems.training, held_out, larger, seed=seed, device=place, threads=threads)
+    training = [
+        *problems.training,
+        *similar_problems(problems.domain, largest, configuration.training.generated_problems),
+    ]
+    return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=place, threads=threads)
 
 
 def resumed(description: RunDescription, config: str | None, settings: list[str], seed: int | None) -> RunDescription:

@@ -1,4 +1,5 @@
-"""Problems some times larger than those at hand, for domains that have a generator: what a policy is chosen by."""
+"""Problems of domains that have a generator: some times larger than those at hand, to choose a policy by; and as small
+as those, to learn from."""
 
 from __future__ import annotations
 
@@ -53,21 +54,35 @@ def larger_problems(
     return _spread(sorted(chosen, key=lambda task: len(task.objects)), count)
 
 
+def similar_problems(domain: Domain, objects: int, count: int, seed: int = 0) -> list[Task]:
+    """`count` tasks of the generator's training split, less those with more than so many objects, smallest first."""
+    name = find_domain(domain)
+    if name is None or count == 0 or "training" not in DOMAINS[name].splits:
+        return []
+    tasks = (_make(name, domain, "training", index, count, seed) for index in range(count))
+    return sorted((task for task in tasks if len(task.objects) <= objects), key=lambda task: len(task.objects))
+
+
 def _probe(
     name: str, domain: Domain, split: str, seed: int, least: float, most: float
 ) -> tuple[list[Task], list[Task]]:
     """Tasks of a split with `least` to `most` objects, and the one after them or the last one before."""
     found: list[Task] = []
     task: Task | None = None
-    named = replace(domain, name=parse_domain(Source.from_file(DOMAINS[name].path)).name)  # the user's may differ
     for index in range(PROBES):
-        text = generate_problem(name, split, index, PROBES, seed)
-        task = build_task(domain, parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), named))
+        task = _make(name, domain, split, index, PROBES, seed)
         if len(task.objects) > most:
             break
         if len(task.objects) >= least:
             found.append(task)
     return found, [task] if task is not None else []
+
+
+def _make(name: str, domain: Domain, split: str, index: int, count: int, seed: int) -> Task:
+    """Problem `index` of `count` of a split."""
+    named = replace(domain, name=parse_domain(Source.from_file(DOMAINS[name].path)).name)  # the user's may differ
+    text = generate_problem(name, split, index, count, seed)
+    return build_task(domain, parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), named))
 
 
 def _spread(tasks: Sequence[Task], count: int) -> list[Task]:

@@ -107,6 +107,9 @@ class TrainingSpec:
     """Episodes between validations."""
     validation_jumps: int = 50
     """Most jumps of a validation rollout, and two more for every object."""
+    generated_problems: int = 0
+    """Generated training problems beside those at hand, no larger than the largest of them, where the domain has a
+    generator."""
     larger_problems: int = 8
     """Generated problems, three to five times larger than training, where the domain has a generator."""
     larger_from: float = 0.9
@@ -139,6 +142,7 @@ class TrainingSpec:
             **dict.fromkeys(("searches",), 0),
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
+            "generated_problems": 0,
             **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch"), 0),
         }
         for name, bound in least.items():

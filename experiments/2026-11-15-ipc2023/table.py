@@ -65,7 +65,7 @@ def main() -> None:
         ours, theirs = (sum(runs[key]["plan_length"] for key in both) for runs in (greedy, lama))
         ratio = f"{ours / theirs:.2f} ({len(both)})" if both else "-"
         tried = sum(key in lama for key in keys)
-        lama_text = f"{counts['lama']}" if tried == 42 else f"{counts['lama']} of {tried} run"
+        lama_text = f"{counts['lama']}" if tried == 42 else f"{counts['lama']} of {tried} run" if tried else "-"
         cells = [", ".join(parts), counts["all"], counts["short"], counts["search"], lama_text, ratio]
         print(f"| {domain} | {' | '.join(map(str, cells))} |")
     print(f"| **sum** | | {total['all']} | {total['short']} | {total['search']} | {total['lama']} | |")

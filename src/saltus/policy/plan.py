@@ -137,7 +137,7 @@ class _Run:
             self.see(decision, goals, choices=episode.jumps)
             if episode.ending is None:
                 yield self.now
-        self.search.avoided |= episode.avoided
+        self.search.avoided = episode.avoided
         if episode.ending is Ending.SOLVED:
             yield self.found("greedy")
         elif episode.ending is Ending.DEAD_END and episode.jumps == 0:

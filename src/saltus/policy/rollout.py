@@ -98,6 +98,23 @@ class Step:
         return self.tree.path_to(self.node)
 
 
+class DeadEnds:
+    """States of a task from which the goal is seen to be out of reach: asked with `in`, remembered by their hashes."""
+
+    def __init__(self, task: Task, goal: Goal) -> None:
+        self.task = task
+        self.goal = goal
+        self._found: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __contains__(self, state: State) -> bool:
+        if hash(state) not in self._found and is_hopeless(self.task, state, self.goal):
+            self._found.add(hash(state))
+        return hash(state) in self._found
+
+
 class Episode:
     """One trajectory: `query` is what must be decided next, `advance` takes the jump; `ending` is set at the end."""
 
@@ -118,8 +135,7 @@ class Episode:
         self.hopeless = hopeless
         self.state = task.initial_state
         self.visited = {self.state}
-        self.avoided: set[int] = set()
-        """Hashes of states found to be hopeless."""
+        self.avoided = DeadEnds(task, self.goal)
         self.jumps = 0
         self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
 
@@ -159,17 +175,12 @@ class Episode:
             if successor in self.visited:
                 continue
             is_asked = self.hopeless is Hopeless.AVOID and len(self.avoided) - before < MOST_AVOIDED
-            if not is_asked or not self._is_lost(successor):
+            if not is_asked or successor not in self.avoided:
                 return candidate + 1, successor
-            if len(self.avoided) == before + 1 and self._is_lost(self.state):  # then so is all that follows
+            if len(self.avoided) == before + 1 and self.state in self.avoided:  # then so is all that follows
                 self.ending = Ending.LOST
                 return None
         return None
-
-    def _is_lost(self, state: State) -> bool:
-        if hash(state) not in self.avoided and is_hopeless(self.task, state, self.goal):
-            self.avoided.add(hash(state))
-        return hash(state) in self.avoided
 
 
 def rollout(policy: Policy, episode: Episode) -> Iterator[Step]:

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadTree, is_hopeless, lookahead
+from saltus.lookahead import LookaheadTree, lookahead
 from saltus.policy.choose import TIE
-from saltus.policy.rollout import Decision, Hopeless, Policy
+from saltus.policy.rollout import DeadEnds, Decision, Hopeless, Policy
 from saltus.task import Action, Goal, State, Task
 
 WEIGHTS = (10.0, 1.0)
@@ -96,8 +96,7 @@ class JumpSearch:
         self.nodes: list[SearchNode] = []
         self.known: set[State] = set()
         self.solution: list[Action] | None = None
-        self.avoided: set[int] = set()
-        """Hashes of states found to be hopeless."""
+        self.avoided = DeadEnds(task, self.goal)
         self._expired = expired
         self._lost: dict[int, bool] = {}
         self._queues = [_Queue(weight) for weight in weights]
@@ -163,11 +162,7 @@ class JumpSearch:
         return None  # an empty queue has offered every candidate there is
 
     def _avoids(self, state: State) -> bool:
-        if Hopeless.played(self.policy.lookahead) is not Hopeless.AVOID:
-            return False
-        if hash(state) not in self.avoided and is_hopeless(self.task, state, self.goal):
-            self.avoided.add(hash(state))
-        return hash(state) in self.avoided
+        return Hopeless.played(self.policy.lookahead) is Hopeless.AVOID and state in self.avoided
 
     def _tree(self, node: SearchNode) -> LookaheadTree:
         tree = self._trees.get(node.number)

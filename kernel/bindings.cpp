@@ -361,6 +361,17 @@ NB_MODULE(_kernel, module) {
         task.check_codes(view(goal));
         return interruptibly([&] { return saltus::relaxed_reaches(task, view(state), view(goal), work); });
     }, "task"_a, "state"_a, "goal"_a, "work"_a);
+    nb::class_<saltus::GroundRelaxation>(module, "GroundRelaxation")
+        .def("__init__", [](saltus::GroundRelaxation* self, const saltus::Task& task, std::int64_t limit) {
+            interruptibly([&] { return new (self) saltus::GroundRelaxation(task, limit); });
+        }, "task"_a, "limit"_a)
+        .def_prop_ro("complete", &saltus::GroundRelaxation::complete)
+        .def_prop_ro("rules", &saltus::GroundRelaxation::rules)
+        .def("reaches", [](const saltus::GroundRelaxation& self, const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> goal) {
+            task.check_state(view(state));
+            task.check_codes(view(goal));
+            return interruptibly([&] { return self.reaches(view(state), view(goal)); });
+        }, "task"_a, "state"_a, "goal"_a);
     module.def("reduce_segments", &reduce_segments<float>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
     module.def("reduce_segments", &reduce_segments<double>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
 

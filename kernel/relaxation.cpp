@@ -1,6 +1,8 @@
 #include "relaxation.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "match.hpp"
@@ -10,6 +12,31 @@ namespace saltus {
 
 namespace {
 
+bool is_fluent(const Task& task, const Literal& literal) {
+    return literal.predicate != kEquality && task.fluent[static_cast<std::size_t>(literal.predicate)] != 0;
+}
+
+// What must be true for an effect: negative literals that may change are left out.
+std::vector<Literal> conditions_of(const Task& task, const Schema& schema, const Effect& effect) {
+    std::vector<Literal> conditions;
+    for (const auto* literals : {&schema.pattern.literals, &effect.when.literals})
+        for (const Literal& literal : *literals)
+            if (literal.positive || !is_fluent(task, literal)) conditions.push_back(literal);
+    return conditions;
+}
+
+void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
+    for (std::int32_t term : literal.terms)
+        if (term >= 0) marks[static_cast<std::size_t>(term)] = 1;
+}
+
+Code code_of(const Task& task, const Literal& literal, const std::vector<Object>& binding) {
+    Code code = 0;
+    for (std::int32_t term : literal.terms)
+        code = code * task.objects() + (term >= 0 ? binding[static_cast<std::size_t>(term)] : ~term);
+    return code + task.code_offset[static_cast<std::size_t>(literal.predicate)];
+}
+
 // An atom that may be added, and what must be true for it.
 struct Rule {
     Pattern pattern;
@@ -17,30 +44,47 @@ struct Rule {
     std::vector<std::uint8_t> wanted;  // per variable: occurs in the head
 };
 
-bool is_relaxed(const Task& task, const Literal& literal) {
-    return !literal.positive && literal.predicate != kEquality && task.fluent[static_cast<std::size_t>(literal.predicate)];
-}
-
 std::vector<Rule> rules_of(const Task& task) {
     std::vector<Rule> rules;
     for (const Schema& schema : task.schemas)
         for (const Effect& effect : schema.effects)
             for (const Literal& head : effect.adds) {
-                Rule rule{{effect.when.domains, {}}, &head, std::vector<std::uint8_t>(effect.when.domains.size(), 0)};
-                for (const auto* literals : {&schema.pattern.literals, &effect.when.literals})
-                    for (const Literal& literal : *literals)
-                        if (!is_relaxed(task, literal)) rule.pattern.literals.push_back(literal);
-                for (std::int32_t term : head.terms)
-                    if (term >= 0) rule.wanted[static_cast<std::size_t>(term)] = 1;
-                rules.push_back(std::move(rule));
+                rules.push_back({{effect.when.domains, conditions_of(task, schema, effect)}, &head,
+                                 std::vector<std::uint8_t>(effect.when.domains.size(), 0)});
+                mark_variables(head, rules.back().wanted);
             }
     return rules;
+}
+
+// An effect split into what never changes and what does.
+struct Split {
+    Pattern fixed;
+    std::vector<Literal> changing;
+    const std::vector<Literal>* heads = nullptr;
+    std::vector<std::uint8_t> wanted;  // per variable: occurs in what changes
+
+    std::int64_t atoms() const { return static_cast<std::int64_t>(changing.size() + heads->size()); }
+};
+
+std::vector<Split> splits_of(const Task& task) {
+    std::vector<Split> splits;
+    for (const Schema& schema : task.schemas)
+        for (const Effect& effect : schema.effects) {
+            if (effect.adds.empty()) continue;
+            Split split{{effect.when.domains, {}}, {}, &effect.adds, std::vector<std::uint8_t>(effect.when.domains.size(), 0)};
+            for (Literal& literal : conditions_of(task, schema, effect))
+                (is_fluent(task, literal) ? split.changing : split.fixed.literals).push_back(std::move(literal));
+            for (const auto* literals : {&std::as_const(split.changing), &effect.adds})
+                for (const Literal& literal : *literals) mark_variables(literal, split.wanted);
+            splits.push_back(std::move(split));
+        }
+    return splits;
 }
 
 }  // namespace
 
 // Round by round; from the second on, only bindings that use an atom of the round before are looked for.
-bool relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal, std::int64_t work) {
+std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal, std::int64_t work) {
     std::vector<Code> atoms(state.begin(), state.end());
     KeySet reached(2 * atoms.size() + 16);
     for (Code code : atoms) reached.insert(code);
@@ -52,7 +96,7 @@ bool relaxed_reaches(const Task& task, std::span<const Code> state, std::span<co
     std::vector<Object> binding;
     for (bool first = true;; first = false) {
         work -= static_cast<std::int64_t>(atoms.size());
-        if (work < 0) return true;
+        if (work < 0) return std::nullopt;
         const StateView view(task, atoms);
         Matcher matcher(view);
         std::vector<Code> next;
@@ -65,15 +109,9 @@ bool relaxed_reaches(const Task& task, std::span<const Code> state, std::span<co
                 matcher.run(rule.pattern, binding, options, gate, emit, given);
                 work = matcher.steps_left();
             };
-            auto head = [&](const std::vector<Object>& bound) {
-                Code code = 0;
-                for (std::int32_t term : rule.head->terms)
-                    code = code * task.objects() + (term >= 0 ? bound[static_cast<std::size_t>(term)] : ~term);
-                return code + task.code_offset[static_cast<std::size_t>(rule.head->predicate)];
-            };
-            auto is_new = [&](const std::vector<Object>& bound) { return !reached.contains(head(bound)); };
+            auto is_new = [&](const std::vector<Object>& bound) { return !reached.contains(code_of(task, *rule.head, bound)); };
             auto add = [&](const std::vector<Object>& bound) {
-                const Code code = head(bound);
+                const Code code = code_of(task, *rule.head, bound);
                 if (reached.insert(code)) next.push_back(code);
                 return true;
             };
@@ -84,14 +122,14 @@ bool relaxed_reaches(const Task& task, std::span<const Code> state, std::span<co
             }
             const auto& literals = rule.pattern.literals;
             for (Code code : fresh) {
-                if (work < 0) return true;
+                if (work < 0) return std::nullopt;
                 const std::int32_t predicate = task.decode(code, arguments.data());
                 for (std::size_t l = 0; l < literals.size(); ++l)
                     if (literals[l].predicate == predicate && matcher.unify(rule.pattern, literals[l], arguments.data(), binding))
                         match(is_new, add, static_cast<std::int32_t>(l));
             }
         }
-        if (work < 0) return true;
+        if (work < 0) return std::nullopt;
         if (next.empty()) return false;
         if (satisfied()) return true;
         std::sort(next.begin(), next.end());
@@ -100,6 +138,82 @@ bool relaxed_reaches(const Task& task, std::span<const Code> state, std::span<co
         std::inplace_merge(atoms.begin(), atoms.begin() + middle, atoms.end());
         fresh = std::move(next);
     }
+}
+
+GroundRelaxation::GroundRelaxation(const Task& task, std::int64_t limit) {
+    const std::vector<Split> splits = splits_of(task);
+    const StateView nothing(task, {});
+    Matcher matcher(nothing);
+    std::int64_t atoms = 0;
+    for (const Split& split : splits) atoms = saturating_sum(atoms, saturating_product(matcher.count(split.fixed), split.atoms()));
+    complete_ = atoms <= limit && atoms <= std::numeric_limits<std::int32_t>::max();
+    if (!complete_) return;
+    std::vector<std::int32_t> condition;  // atoms, rule after rule
+    first_head_.push_back(0);
+    std::vector<Object> binding;
+    for (const Split& split : splits) {
+        MatchOptions options;
+        options.wanted = split.wanted.data();
+        binding.assign(split.fixed.domains.size(), kUnbound);
+        matcher.run(split.fixed, binding, options, [&](const std::vector<Object>& bound) {
+            if (split.changing.empty()) ready_.push_back(static_cast<std::int32_t>(open_.size()));
+            open_.push_back(static_cast<std::uint16_t>(split.changing.size()));
+            for (const Literal& literal : split.changing) condition.push_back(atoms_.number(code_of(task, literal, bound)));
+            for (const Literal& literal : *split.heads) head_.push_back(atoms_.number(code_of(task, literal, bound)));
+            first_head_.push_back(static_cast<std::int64_t>(head_.size()));
+            return true;
+        });
+    }
+    first_use_.assign(static_cast<std::size_t>(atoms_.size()) + 1, 0);
+    for (std::int32_t atom : condition) ++first_use_[static_cast<std::size_t>(atom) + 1];
+    for (std::size_t a = 1; a < first_use_.size(); ++a) first_use_[a] += first_use_[a - 1];
+    use_.resize(condition.size());
+    std::vector<std::int64_t> next(first_use_.begin(), first_use_.end() - 1);
+    std::size_t at = 0;
+    for (std::size_t rule = 0; rule < open_.size(); ++rule)
+        for (std::uint16_t i = 0; i < open_[rule]; ++i)
+            use_[static_cast<std::size_t>(next[static_cast<std::size_t>(condition[at++])]++)] = static_cast<std::int32_t>(rule);
+}
+
+bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code> goal) const {
+    enum : std::uint8_t { kReached = 1, kGoal = 2 };
+    std::vector<std::uint8_t> marks(static_cast<std::size_t>(atoms_.size()), 0);
+    std::vector<std::int32_t> queue;
+    std::int64_t missing = 0;
+    for (Code code : goal) {
+        if (std::binary_search(state.begin(), state.end(), code)) continue;
+        const std::int32_t atom = atoms_.find(code);
+        if (atom < 0) return false;
+        std::uint8_t& mark = marks[static_cast<std::size_t>(atom)];
+        if (!(mark & kGoal)) ++missing;
+        mark |= kGoal;
+    }
+    auto reach = [&](std::int32_t atom) {
+        std::uint8_t& mark = marks[static_cast<std::size_t>(atom)];
+        if (mark & kReached) return;
+        if (mark & kGoal) --missing;
+        mark |= kReached;
+        queue.push_back(atom);
+    };
+    auto fire = [&](std::int32_t rule) {
+        const auto r = static_cast<std::size_t>(rule);
+        for (std::int64_t h = first_head_[r]; h < first_head_[r + 1]; ++h) reach(head_[static_cast<std::size_t>(h)]);
+    };
+    for (Code code : state)
+        if (const std::int32_t atom = atoms_.find(code); atom >= 0) reach(atom);
+    for (std::int32_t rule : ready_) fire(rule);
+    std::vector<std::uint16_t> open = open_;
+    Ticker ticker;
+    while (missing > 0 && !queue.empty()) {
+        const auto atom = static_cast<std::size_t>(queue.back());
+        queue.pop_back();
+        ticker.tick();
+        for (std::int64_t u = first_use_[atom]; u < first_use_[atom + 1]; ++u) {
+            const std::int32_t rule = use_[static_cast<std::size_t>(u)];
+            if (--open[static_cast<std::size_t>(rule)] == 0) fire(rule);
+        }
+    }
+    return missing == 0;
 }
 
 }  // namespace saltus

@@ -133,6 +133,30 @@ inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
 inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) { return a >= kMany - b ? kMany : a + b; }
 inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) { return b != 0 && a > kMany / b ? kMany : a * b; }
 
+// Numbers of 64-bit keys, in the order in which they came.
+class KeyNumbers {
+public:
+    std::int32_t size() const { return size_; }
+    // -1 where there is none.
+    std::int32_t find(std::int64_t key) const {
+        for (std::size_t i = mix(static_cast<std::uint64_t>(key)) & mask_; slots_[i].number >= 0; i = (i + 1) & mask_)
+            if (slots_[i].key == key) return slots_[i].number;
+        return -1;
+    }
+    // Of a key that is new if need be.
+    std::int32_t number(std::int64_t key);
+
+private:
+    struct Slot {
+        std::int64_t key = 0;
+        std::int32_t number = -1;
+    };
+
+    std::vector<Slot> slots_ = std::vector<Slot>(16);
+    std::size_t mask_ = 15;
+    std::int32_t size_ = 0;
+};
+
 // A set of 64-bit keys that is emptied in constant time.
 class KeySet {
 public:

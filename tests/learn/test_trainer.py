@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +15,12 @@ from tests.policy.test_rollout import chain
 
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn.config import load_configuration, named_configurations
-from saltus.learn.experience import search
+from saltus.learn.experience import Trajectory, collect, search
 from saltus.learn.trainer import EpisodeReport, Trainer, linear
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import lookahead
-from saltus.policy import Decision, Ending, GoalCountPolicy
+from saltus.policy import Decision, Ending, GoalCountPolicy, Policy
+from saltus.task import Task
 
 SHORT = ["episodes=4", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon=6", "validate_every=2"]
 
@@ -170,6 +173,25 @@ def test_failed_trajectories_are_kept_only_if_asked_for() -> None:
 
     assert original("keep_failed=false") == 0
     assert original("keep_failed=true") == 8
+
+
+def test_a_curriculum_begins_with_the_smallest_problems_and_ends_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[int]] = []
+
+    def noted(policy: Policy, tasks: Sequence[Task], numbers: Sequence[int], **rest: Any) -> list[Trajectory]:
+        seen.append([len(tasks[number].objects) for number in numbers])
+        return collect(policy, tasks, numbers, **rest)
+
+    monkeypatch.setattr("saltus.learn.trainer.collect", noted)
+    tasks = small_tasks("ferry", 10)[::-1]
+    sizes = sorted(len(task.objects) for task in tasks)
+    settings = [*SHORT, "curriculum=10", "episodes=12", "rollouts=16", "steps=1", "horizon=1", "stop_after=0"]
+    trainer = Trainer(load_configuration("tiny", settings), tasks)
+    list(trainer.train())
+    assert {*seen[0]} == {sizes[0]}
+    assert max(seen[5]) <= sizes[5]
+    assert {*seen[10], *seen[11]} >= {sizes[0], sizes[-1]}
+    assert [trainer.tasks[number] for number in trainer.drawn_from] != tasks
 
 
 def test_schedules() -> None:

@@ -21,6 +21,10 @@ from saltus.task import Goal, State, Task, load
 pytestmark = pytest.mark.kernel
 
 
+JOINED = {"ground_atoms": -1}
+"""So that rules are not grounded, however few there are."""
+
+
 def some_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
     """Some fluent atoms, well-typed or not."""
     fluent = [i for i in range(len(task.arity)) if task.fluent[i]]
@@ -35,15 +39,16 @@ def some_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
     return atoms
 
 
-@given(random_tasks(), st.integers(0, 2**32))
+@pytest.mark.parametrize("settings_of", [{}, {"work": 1}, JOINED], ids=["first joined", "ground", "joined"])
+@given(task=random_tasks(), seed=st.integers(0, 2**32))
 @settings(max_examples=200)
-def test_twin(task: Task, seed: int) -> None:
+def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
     """The same answer for the task's goal and for goals of single atoms, along a random walk."""
     rng = random.Random(seed)
     state = task.initial_state
     for _ in range(3):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 6))):
-            assert is_hopeless(task, state, goal) == reference.is_hopeless(task, state, goal)
+            assert is_hopeless(task, state, goal, **settings_of) == reference.is_hopeless(task, state, goal)
         action = random_action(task, state, rng)
         if action is None:
             break
@@ -87,6 +92,38 @@ def test_initial_states_have_hope(ipc: Path, name: str) -> None:
         path = sorted((ipc / name / "testing" / split).glob("*.pddl"))[-1]
         task = load(ipc / name / "domain.pddl", path)
         assert not is_hopeless(task, task.initial_state, task.goal)
+        assert not is_hopeless(task, task.initial_state, task.goal, **JOINED)
+
+
+@pytest.mark.parametrize("name", sorted(IPC_DOMAINS))
+def test_ground_and_joined_agree_on_the_tracks_problems(ipc: Path, name: str) -> None:
+    """Along a walk of random actions through a problem of middle size, for its goal and for single atoms."""
+    task = load(ipc / name / "domain.pddl", sorted((ipc / name / "testing" / "easy").glob("*.pddl"))[14])
+    rng = random.Random(7)
+    state = task.initial_state
+    seen = set()
+    for _ in range(20):
+        for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 2))):
+            answer = is_hopeless(task, state, goal)
+            assert answer == is_hopeless(task, state, goal, **JOINED)
+            assert answer == is_hopeless(task, state, goal, work=1, ground_atoms=10**7)
+            seen.add(answer)
+        action = random_action(task, state, rng)
+        if action is None:
+            break
+        state = successor_state(task, state, action)
+    assert len(seen) == 2 or name == "blocksworld"  # where everything can be reached
+
+
+def test_too_many_rules_are_not_grounded(ipc: Path) -> None:
+    """A bound on their atoms holds, and below it every rule is there."""
+    folder = ipc / "sokoban"
+    task = kernel_task(load(folder / "domain.pddl", max((folder / "training" / "easy").glob("*"))))
+    rules = _kernel.GroundRelaxation(task, 10**6)
+    assert rules.complete
+    assert not _kernel.GroundRelaxation(task, 10).complete
+    assert _kernel.GroundRelaxation(task, 10).rules == 0
+    assert rules.rules > 100
 
 
 def test_work_is_bounded() -> None:
@@ -96,7 +133,7 @@ def test_work_is_bounded() -> None:
         atom for atom in some_atoms(task, random.Random(1), 200) if is_hopeless(task, task.initial_state, Goal([atom]))
     ]
     assert atoms
-    assert not any(is_hopeless(task, task.initial_state, Goal([atom]), work=1) for atom in atoms)
+    assert not any(is_hopeless(task, task.initial_state, Goal([atom]), work=1, **JOINED) for atom in atoms)
 
 
 @given(random_tasks(), st.integers(0, 2**32), st.integers(1, 400))
@@ -105,7 +142,7 @@ def test_what_little_work_finds_is_true(task: Task, seed: int, work: int) -> Non
     """Wherever the work ends, in the first round or later, no state is called hopeless that is not."""
     for atom in some_atoms(task, random.Random(seed), 6):
         goal = Goal([atom])
-        if is_hopeless(task, task.initial_state, goal, work=work):
+        if is_hopeless(task, task.initial_state, goal, work=work, **JOINED):
             assert is_hopeless(task, task.initial_state, goal)
 
 
@@ -117,3 +154,8 @@ def test_foreign_codes_are_refused(ipc: Path) -> None:
             _kernel.relaxed_reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, 10)
         with pytest.raises(ValueError, match="codes"):
             _kernel.relaxed_reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), 10)
+        rules = _kernel.GroundRelaxation(kernel_task(task), 10**6)
+        with pytest.raises(ValueError, match="codes"):
+            rules.reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive)
+        with pytest.raises(ValueError, match="codes"):
+            rules.reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64))

@@ -35,6 +35,9 @@ class TrainingSpec:
     """Rounds of collecting experience and learning from it."""
     rollouts: int = 4
     """Trajectories an episode, each on a training problem drawn at random."""
+    curriculum: int = 0
+    """Episodes until all training problems are drawn from; before, from the smallest ones, a share that grows from a
+    tenth; 0: from all of them at once."""
     horizon: int = 20
     """Most jumps of a trajectory (the paper: 20, and 200 for flat policies)."""
     steps: int = 32
@@ -142,7 +145,7 @@ class TrainingSpec:
             **dict.fromkeys(("searches",), 0),
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
-            "generated_problems": 0,
+            **dict.fromkeys(("generated_problems", "curriculum"), 0),
             **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch"), 0),
         }
         for name, bound in least.items():

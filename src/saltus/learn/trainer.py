@@ -41,6 +41,9 @@ STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers
 SUBGOALS = 5
 """Number of the generator that lifted sub-goals are drawn from, once."""
 
+FIRST_SHARE = 0.1
+"""Of the problems, the smallest ones: what a curriculum begins with."""
+
 SWITCH_INTERVAL = 2e-4
 """Seconds; Python's own 5 ms are longer than a gradient step on a GPU."""
 
@@ -130,6 +133,10 @@ class Trainer:
         self.configuration = configuration
         self.spec = configuration.training
         self.tasks, self.held_out, self.larger = list(tasks), list(held_out), list(larger)
+        self.drawn_from = list(range(len(self.tasks)))
+        """Numbers of the problems, where there is a curriculum the smallest ones first."""
+        if self.spec.curriculum:
+            self.drawn_from.sort(key=lambda number: len(self.tasks[number].objects))
         self.threads = threads
         self.vocabulary = Vocabulary.of(tasks[0].domain, configuration.encoding)
         network = make_network(configuration, self.vocabulary, seed)
@@ -223,16 +230,23 @@ class Trainer:
         )
 
     def _collect(self, temperature: float) -> list[Trajectory]:
-        numbers = self.random["problems"].integers(len(self.tasks), size=self.spec.rollouts).tolist()
+        drawn = self.random["problems"].integers(self._problems_known(), size=self.spec.rollouts).tolist()
         return collect(
             self.policy(),
             self.tasks,
-            numbers,
+            [self.drawn_from[number] for number in drawn],
             horizon=self.spec.horizon,
             temperature=temperature,
             take_goals=self.spec.take_goals,
             rng=self.random["exploration"],
         )
+
+    def _problems_known(self) -> int:
+        """How many problems this episode draws from."""
+        if not self.spec.curriculum:
+            return len(self.tasks)
+        share = linear(FIRST_SHARE, 1.0, self.episode, self.spec.curriculum)
+        return max(1, round(share * len(self.tasks)))
 
     def _search(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         """Trajectories found by search, where rollouts failed."""

@@ -22,6 +22,14 @@ NO_LIMIT = 2**62
 HOPELESS_WORK = 4_000_000
 """Steps, some tenths of a second. Floortile's largest problems take 2 million, rovers' do not fit."""
 
+GROUND_ATOMS = 20_000_000
+"""Some 200 MB while they are made. Sokoban's largest problems have 15 million."""
+
+JOIN_WORK = 20_000
+"""Steps, some milliseconds, after which actions are grounded."""
+
+_GROUNDED = "_grounded_relaxations"
+
 
 def applicable_actions(task: Task, state: State, limit: int | None = None) -> list[Action]:
     """Applicable actions in contract order (schemas in domain order, bindings in object order), at most `limit`."""
@@ -131,10 +139,25 @@ def find_colours(task: Task, state: State, goal: Goal) -> NDArray[np.int32]:
     return _kernel.find_colours(kernel_task(task), state.codes, goal.positive, goal.negative)[0]
 
 
-def is_hopeless(task: Task, state: State, goal: Goal, *, work: int = HOPELESS_WORK) -> bool:
+def is_hopeless(
+    task: Task, state: State, goal: Goal, *, work: int = HOPELESS_WORK, ground_atoms: int = GROUND_ATOMS
+) -> bool:
     """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions.
 
-    Then no plan exists; many states without a plan are not seen by this test, and none where it takes more than `work`
-    steps.
+    Then no plan exists; many states without a plan are not seen by this test. It joins conditions and state; once that
+    has taken long, the task's actions are grounded and kept, unless they may have more than `ground_atoms` atoms in all.
+    Then joins may take `work` steps, and nothing is seen if that is not enough.
     """
-    return goal.impossible or not _kernel.relaxed_reaches(kernel_task(task), state.codes, goal.positive, work)
+    if goal.impossible:
+        return True
+    known = kernel_task(task)
+    grounded: dict[int, _kernel.GroundRelaxation] = task.__dict__.setdefault(_GROUNDED, {})
+    if ground_atoms not in grounded:
+        reached = _kernel.relaxed_reaches(known, state.codes, goal.positive, min(work, JOIN_WORK))
+        if reached is not None:
+            return not reached
+        grounded[ground_atoms] = _kernel.GroundRelaxation(known, ground_atoms)
+    rules = grounded[ground_atoms]
+    if rules.complete:
+        return not rules.reaches(known, state.codes, goal.positive)
+    return _kernel.relaxed_reaches(known, state.codes, goal.positive, work) is False

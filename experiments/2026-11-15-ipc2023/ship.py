@@ -4,7 +4,7 @@
 
 RUNS is what `saltus train-all` writes: DOMAIN/RUN/policy.safetensors. Best is: most validation and larger problems
 solved together, then fewest actions, as the selection of checkpoints within a run. DOMAIN=RUN names the run instead,
-among those that validation cannot tell apart: where `varied.py` has shown a difference.
+among those that validation cannot tell apart: where `varied.py` or `candidates.py` have shown a difference.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def card(name: str, run: str, candidates: dict[str, PolicyFile], is_named: bool)
         f"| {entry} | {settings(policy.record) or 'defaults'} | {policy.record['episode']} | {summary(policy.record)} |"
         for entry, policy in candidates.items()
     )
-    varied = ["  Runs equal in that were told apart by generated problems of other proportions (`docs/training.md`)."]
+    varied = ["  Runs about equal in that were told apart by more generated problems (`docs/training.md`)."]
+    own = int(training["generated_problems"]) if "generated_problems" in training else 0
+    data = f"{record['training_problems'] - own} training problems of the track"
+    data += f" and {own} generated ones" if own else ""
     curve = "\n".join(
         f"| {episode} | {solved} | {'-' if larger is None else larger} |" for episode, solved, larger in record["curve"]
     )
@@ -89,7 +92,7 @@ def card(name: str, run: str, candidates: dict[str, PolicyFile], is_named: bool)
         f"Q-learning with lifted hindsight. Method {method}, {best.network.spec.layers} layers, {weights:,} weights,",
         "stored as float16.",
         "",
-        f"- **Data:** {record['training_problems']} training problems of the track, the largest with",
+        f"- **Data:** {data}, the largest with",
         f"  {record['largest_training_problem']} objects. No test problem was seen.",
         f"- **Chosen by:** {summary(record)}",
         f"  ({validation.held_out.actions:,} actions in the plans of the validation problems), at episode",

@@ -98,6 +98,7 @@ def find_bindings(
     seed: int,
     steps: int,
 ) -> tuple[int, NDArray[np.int32]]: ...
+
 class GroundRelaxation:
     def __init__(self, task: Task, limit: int) -> None: ...
     @property

@@ -55,8 +55,8 @@ def test_a_record_has_the_fields_that_were_agreed_on() -> None:
     record = json.loads(json.dumps(record_with(result, plan_file="x.plan")))
     agreed = """format version domain split problem objects policy method configuration protocol search improve outcome
         detail exit_code choices plan_length plan_cost found_by greedy_outcome tree_nodes largest_tree seconds
-        seconds_read seconds_lookahead seconds_graph seconds_network peak_memory_mb limits device plan_file versions
-        started host"""
+        seconds_read seconds_lookahead seconds_graph seconds_network seconds_dead_ends peak_memory_mb limits device
+        plan_file versions started host"""
     assert set(agreed.split()) <= set(record)
     assert (record["format"], record["version"]) == ("saltus-record", 1)
     assert (record["outcome"], record["exit_code"], record["plan_length"], record["plan_cost"]) == (
@@ -75,6 +75,7 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
     policy.write_bytes(b"one")
     base = replace(JOB, policy=str(policy))
     same = [base, replace(base, threads=3), replace(base, problem="p02.pddl"), replace(base, seed=4)]
+    same.append(replace(base, greedy_share=0.9))  # of nothing: there is no search
     assert len({job.configuration() for job in same}) == 1
     copied = tmp_path / "b.safetensors"
     copied.write_bytes(b"one")
@@ -83,7 +84,7 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
         base,
         replace(base, search=True),
         replace(base, improve=True),
-        replace(base, greedy_share=0.5),
+        replace(base, search=True, greedy_share=0.9),
         replace(base, device="cuda"),
         replace(base, limits=Limits(11.0, 100.0, 5)),
         replace(base, limits=Limits(10.0, 101.0, 5)),

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from saltus.policy.attempt import EXIT_CODES, Limits, Outcome
+from saltus.policy.attempt import EXIT_CODES, GREEDY_SHARE, Limits, Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.task import Plan
 
@@ -41,7 +41,7 @@ class Job:
     limits: Limits = field(default_factory=Limits)
     search: bool = False
     improve: bool = False
-    greedy_share: float = 1.0
+    greedy_share: float = GREEDY_SHARE
     """Of the time limit, that the greedy rollout may take before the search has its turn."""
     device: str = "auto"
     seed: int = 0
@@ -70,7 +70,7 @@ class Job:
             "limits": asdict(self.limits),
             "search": self.search,
             "improve": self.improve,
-            "greedy_share": self.greedy_share,
+            "greedy_share": self.greedy_share if self.search else 1.0,
             "device": self.device,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

@@ -45,6 +45,7 @@ FIGURES = (
     "seconds_lookahead",
     "seconds_graph",
     "seconds_network",
+    "seconds_dead_ends",
     "seconds_plan",
 )
 """Of a result, as they stand in a record; null where the run did not come to them."""

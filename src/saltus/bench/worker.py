@@ -56,6 +56,7 @@ FIGURES = (
     "found_by",
     "greedy_outcome",
     "seconds_plan",
+    "seconds_dead_ends",
 )
 """Of an attempt, that are sent."""
 

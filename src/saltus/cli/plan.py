@@ -41,9 +41,6 @@ ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVA
 
 PROGRAM = "saltus"
 
-GREEDY_SHARE = 0.5
-"""Of the time that `ipc-plan` gives to the greedy rollout: one that only wanders must not use up all of it."""
-
 FALLBACK = "goal-count"
 """What `ipc-plan` searches with where nothing was learned."""
 
@@ -149,7 +146,6 @@ def ipc_plan(
         prefix=str(knowledge),
         limits=limits_of("open", time_limit, memory_limit, None),
         search=True,
-        greedy_share=GREEDY_SHARE,
         improve=improve,
         device=device,
         seed=seed,

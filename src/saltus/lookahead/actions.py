@@ -145,8 +145,8 @@ def is_hopeless(
     """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions.
 
     Then no plan exists; many states without a plan are not seen by this test. It joins conditions and state; once that
-    has taken long, the task's actions are grounded and kept, unless they may have more than `ground_atoms` atoms in all.
-    Then joins may take `work` steps, and nothing is seen if that is not enough.
+    has taken long, the task's actions are grounded and kept, unless they may have more than `ground_atoms` atoms in
+    all. Then joins may take `work` steps, and nothing is seen if that is not enough.
     """
     if goal.impossible:
         return True

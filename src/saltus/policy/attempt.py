@@ -76,6 +76,9 @@ class Limits:
             raise ConfigurationError(f"most choices is {self.choices}, expected at least 0")
 
 
+GREEDY_SHARE = 0.5
+"""Of the time, what the greedy rollout may take where a search follows: one that only wanders must not use up all."""
+
 PROTOCOLS = {
     "paper": Limits(seconds=3600.0, choices=1000),
     "open": Limits(seconds=1800.0, memory_mb=8192.0),
@@ -107,6 +110,8 @@ class Attempt:
     """Most goal literals that held in a state jumped to."""
     goal_count: int = 0
     seconds: float = 0.0
+    seconds_dead_ends: float = 0.0
+    """Of them, for asking which states are dead ends."""
     seconds_plan: float | None = None
     """When the first plan was found."""
 

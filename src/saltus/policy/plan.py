@@ -18,9 +18,9 @@ from dataclasses import replace
 
 from saltus.lookahead import LookaheadSpec
 from saltus.pddl import Domain
-from saltus.policy.attempt import OPEN_TO_SEARCH, Attempt, Clock, Limits, Outcome
+from saltus.policy.attempt import GREEDY_SHARE, OPEN_TO_SEARCH, Attempt, Clock, Limits, Outcome
 from saltus.policy.improve import improvements
-from saltus.policy.rollout import Decision, Ending, Episode, Hopeless, Policy, Query
+from saltus.policy.rollout import DeadEnds, Decision, Ending, Episode, Hopeless, Policy, Query
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Action, Plan, State, Task, validate
 
@@ -72,7 +72,7 @@ def attempts(
     *,
     search: bool = False,
     improve: bool = False,
-    greedy_share: float = 1.0,
+    greedy_share: float = GREEDY_SHARE,
     started: float | None = None,
     threads: int | None = None,
 ) -> Iterator[Attempt]:
@@ -98,7 +98,8 @@ class _Run:
         self.limits = limits
         self.started = started
         self.actions: list[Action] = []
-        self.search = JumpSearch(policy, task, expired=self.expired)
+        self.avoided = DeadEnds(task, task.goal)
+        self.search = JumpSearch(policy, task, expired=self.expired, avoided=self.avoided)
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where the rollout was cut off: a state that was jumped to but not decided about."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
@@ -118,7 +119,7 @@ class _Run:
 
     def greedy(self, *, keep: bool, share: float) -> Iterator[Attempt]:
         """The rollout, for a share of the time; with `keep` its decisions become the first nodes of a search."""
-        episode = Episode(self.task, hopeless=Hopeless.played(self.policy.lookahead))
+        episode = Episode(self.task, hopeless=Hopeless.played(self.policy.lookahead), avoided=self.avoided)
         node: SearchNode | None = None
         jump: list[Action] = []
         while episode.ending is None:
@@ -137,7 +138,6 @@ class _Run:
             self.see(decision, goals, choices=episode.jumps)
             if episode.ending is None:
                 yield self.now
-        self.search.avoided = episode.avoided
         if episode.ending is Ending.SOLVED:
             yield self.found("greedy")
         elif episode.ending is Ending.DEAD_END and episode.jumps == 0:
@@ -199,6 +199,7 @@ class _Run:
             largest_tree=max(self.now.largest_tree, nodes),
             goals=max(self.now.goals, goals),
             seconds=self.seconds(),
+            seconds_dead_ends=self.avoided.seconds,
             **counts,  # type: ignore[arg-type]
         )
 

@@ -7,6 +7,7 @@ and benchmarking use the same loop. The paper's section "Testing": states visite
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -99,20 +100,28 @@ class Step:
 
 
 class DeadEnds:
-    """States of a task from which the goal is seen to be out of reach: asked with `in`, remembered by their hashes."""
+    """States of a task from which the goal is seen to be out of reach: asked with `in`, answers remembered by hash."""
 
     def __init__(self, task: Task, goal: Goal) -> None:
         self.task = task
         self.goal = goal
-        self._found: set[int] = set()
+        self.seconds = 0.0
+        """What asking has taken."""
+        self._known: dict[int, bool] = {}
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._found)
+        return self._count
 
     def __contains__(self, state: State) -> bool:
-        if hash(state) not in self._found and is_hopeless(self.task, state, self.goal):
-            self._found.add(hash(state))
-        return hash(state) in self._found
+        key = hash(state)
+        known = self._known.get(key)
+        if known is None:
+            start = time.perf_counter()
+            known = self._known[key] = is_hopeless(self.task, state, self.goal)
+            self._count += known
+            self.seconds += time.perf_counter() - start
+        return known
 
 
 class Episode:
@@ -126,6 +135,7 @@ class Episode:
         goal: Goal | None = None,
         take_goals: bool = True,
         hopeless: Hopeless = Hopeless.IGNORE,
+        avoided: DeadEnds | None = None,
     ) -> None:
         self.task = task
         self.goal = task.goal if goal is None else goal
@@ -135,7 +145,7 @@ class Episode:
         self.hopeless = hopeless
         self.state = task.initial_state
         self.visited = {self.state}
-        self.avoided = DeadEnds(task, self.goal)
+        self.avoided = DeadEnds(task, self.goal) if avoided is None else avoided
         self.jumps = 0
         self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
 

@@ -89,6 +89,7 @@ class JumpSearch:
         goal: Goal | None = None,
         weights: Sequence[float] = WEIGHTS,
         expired: Callable[[], bool] = lambda: False,
+        avoided: DeadEnds | None = None,
     ) -> None:
         self.policy = policy
         self.task = task
@@ -96,7 +97,7 @@ class JumpSearch:
         self.nodes: list[SearchNode] = []
         self.known: set[State] = set()
         self.solution: list[Action] | None = None
-        self.avoided = DeadEnds(task, self.goal)
+        self.avoided = DeadEnds(task, self.goal) if avoided is None else avoided
         self._expired = expired
         self._lost: dict[int, bool] = {}
         self._queues = [_Queue(weight) for weight in weights]

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import argparse
 
-from saltus.domains.registry import DOMAINS, generate_problem
+from saltus.domains.larger import generated_task
+from saltus.domains.registry import DOMAINS
 from saltus.learn.validation import measure
-from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy import load_policy
-from saltus.task import Task, build_task
+from saltus.task import Task
 
 
 def problems(name: str, split: str, count: int, seed: int) -> list[Task]:
     """Problems of a split, from its smallest to its largest."""
-    domain = parse_domain(Source.from_file(DOMAINS[name].path))
-    texts = (generate_problem(name, split, index, count, seed) for index in range(count))
-    return [build_task(domain, parse_problem(Source.from_bytes(text.encode(), name), domain)) for text in texts]
+    return [generated_task(name, split, index, count, seed) for index in range(count)]
 
 
 def main() -> None:

@@ -12,11 +12,10 @@ import argparse
 
 import numpy as np
 
-from saltus.domains.registry import DOMAINS, generate_problem
-from saltus.pddl import Source, parse_domain, parse_problem
+from saltus.domains.larger import generated_task
+from saltus.domains.registry import DOMAINS
 from saltus.policy import Episode, Greedy, Hopeless, load_policy
 from saltus.policy.shipped import POLICIES
-from saltus.task import build_task
 
 SPLITS = ("training", "validation", "easy", "medium")
 MOST_JUMPS = 60
@@ -30,14 +29,12 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.policies:
         one, two = (load_policy(name, device=device) for device in options.devices)
-        domain = parse_domain(Source.from_file(DOMAINS[name].path))
         decisions = others = 0
         largest = 0.0
         for split in SPLITS:
             if split not in DOMAINS[name].splits:
                 continue
-            text = generate_problem(name, split, 1, 3, 5)
-            task = build_task(domain, parse_problem(Source.from_bytes(text.encode(), name), domain))
+            task = generated_task(name, split, 1, 3, 5)
             episode = Episode(task, hopeless=Hopeless.played(one.lookahead))
             while episode.ending is None and episode.jumps < MOST_JUMPS:
                 here, there = one.decide([episode.query])[0], two.decide([episode.query])[0]

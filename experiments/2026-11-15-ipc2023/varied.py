@@ -11,11 +11,10 @@ from __future__ import annotations
 import argparse
 import random
 
-from saltus.domains.registry import DOMAINS, generate_problem
+from saltus.domains.larger import generated_task
 from saltus.learn.validation import measure
-from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy import load_policy
-from saltus.task import Task, build_task
+from saltus.task import Task
 
 KINDS = {"as many spanners as nuts": 0.0, "up to twice as many": 1.0}
 SIZES = {"1 to 10 nuts": (1, 10, 150), "10 to 40 nuts": (10, 40, 40)}
@@ -25,13 +24,11 @@ SIZES = {"1 to 10 nuts": (1, 10, 150), "10 to 40 nuts": (10, 40, 40)}
 def problems(spare: float, least: int, most: int, count: int) -> list[Task]:
     """Problems with at most `spare` more spanners a nut."""
     rng = random.Random(4)
-    domain = parse_domain(Source.from_file(DOMAINS["spanner"].path))
     tasks = []
     for i in range(count):
         nuts = rng.randint(least, most)
         sizes = {"nuts": nuts, "spanners": nuts + rng.randint(0, int(spare * nuts)), "locations": rng.randint(2, 12)}
-        text = generate_problem("spanner", "easy", i, count, rng.randrange(10**6), sizes)
-        tasks.append(build_task(domain, parse_problem(Source.from_bytes(text.encode(), "spanner"), domain)))
+        tasks.append(generated_task("spanner", "easy", i, count, rng.randrange(10**6), sizes))
     return tasks
 
 

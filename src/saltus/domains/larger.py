@@ -3,7 +3,7 @@ as those, to learn from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from saltus.domains.registry import DOMAINS, generate_problem
@@ -59,7 +59,7 @@ def similar_problems(domain: Domain, objects: int, count: int, seed: int = 0) ->
     name = find_domain(domain)
     if name is None or count == 0 or "training" not in DOMAINS[name].splits:
         return []
-    tasks = (_make(name, domain, "training", index, count, seed) for index in range(count))
+    tasks = (generated_task(name, "training", index, count, seed, domain=domain) for index in range(count))
     return sorted((task for task in tasks if len(task.objects) <= objects), key=lambda task: len(task.objects))
 
 
@@ -70,7 +70,7 @@ def _probe(
     found: list[Task] = []
     task: Task | None = None
     for index in range(PROBES):
-        task = _make(name, domain, split, index, PROBES, seed)
+        task = generated_task(name, split, index, PROBES, seed, domain=domain)
         if len(task.objects) > most:
             break
         if len(task.objects) >= least:
@@ -78,11 +78,23 @@ def _probe(
     return found, [task] if task is not None else []
 
 
-def _make(name: str, domain: Domain, split: str, index: int, count: int, seed: int) -> Task:
-    """Problem `index` of `count` of a split."""
-    named = replace(domain, name=parse_domain(Source.from_file(DOMAINS[name].path)).name)  # the user's may differ
-    text = generate_problem(name, split, index, count, seed)
-    return build_task(domain, parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), named))
+def generated_task(
+    name: str,
+    split: str,
+    index: int = 0,
+    count: int = 1,
+    seed: int = 0,
+    overrides: Mapping[str, int] | None = None,
+    *,
+    domain: Domain | None = None,
+) -> Task:
+    """The task of problem `index` of `count` in a split, as `generate_problem` makes it; of one's own copy of the
+    domain, if there is one."""
+    own = parse_domain(Source.from_file(DOMAINS[name].path))
+    text = generate_problem(name, split, index, count, seed, overrides)
+    known = own if domain is None else replace(domain, name=own.name)  # the user's may differ
+    problem = parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), known)
+    return build_task(own if domain is None else domain, problem)
 
 
 def _spread(tasks: Sequence[Task], count: int) -> list[Task]:

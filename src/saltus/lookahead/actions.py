@@ -25,8 +25,11 @@ HOPELESS_WORK = 4_000_000
 GROUND_ATOMS = 20_000_000
 """Some 200 MB while they are made. Sokoban's largest problems have 15 million."""
 
+FEW_ATOMS = 200_000
+"""Of ground actions that are made at once, in some milliseconds."""
+
 JOIN_WORK = 20_000
-"""Steps, some milliseconds, after which actions are grounded."""
+"""Steps, some milliseconds, after which the actions of a large task are grounded."""
 
 _GROUNDED = "_grounded_relaxations"
 
@@ -144,20 +147,28 @@ def is_hopeless(
 ) -> bool:
     """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions.
 
-    Then no plan exists; many states without a plan are not seen by this test. It joins conditions and state; once that
-    has taken long, the task's actions are grounded and kept, unless they may have more than `ground_atoms` atoms in
-    all. Then joins may take `work` steps, and nothing is seen if that is not enough.
+    Then no plan exists; many states without a plan are not seen by this test. The actions of a small task are grounded
+    and kept. In a large one conditions and state are joined, until that has once taken long; then its actions are
+    grounded, too, unless they may have more than `ground_atoms` atoms in all. What is left are joins of at most `work`
+    steps; nothing is seen where they are not enough.
     """
     if goal.impossible:
         return True
     known = kernel_task(task)
     grounded: dict[int, _kernel.GroundRelaxation] = task.__dict__.setdefault(_GROUNDED, {})
-    if ground_atoms not in grounded:
+
+    def rules_of(atoms: int) -> _kernel.GroundRelaxation:
+        if atoms not in grounded:
+            grounded[atoms] = _kernel.GroundRelaxation(known, atoms)
+        return grounded[atoms]
+
+    rules = rules_of(min(ground_atoms, FEW_ATOMS))
+    if not rules.complete and ground_atoms not in grounded:
         reached = _kernel.relaxed_reaches(known, state.codes, goal.positive, min(work, JOIN_WORK))
         if reached is not None:
             return not reached
-        grounded[ground_atoms] = _kernel.GroundRelaxation(known, ground_atoms)
-    rules = grounded[ground_atoms]
+    if not rules.complete:
+        rules = rules_of(ground_atoms)
     if rules.complete:
         return not rules.reaches(known, state.codes, goal.positive)
     return _kernel.relaxed_reaches(known, state.codes, goal.positive, work) is False

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from tests.tasks import domain_of
 
-from saltus.domains.larger import find_domain, larger_problems, similar_problems
-from saltus.domains.registry import DOMAINS
-from saltus.pddl import Source, parse_domain
+from saltus.domains.larger import find_domain, generated_task, larger_problems, similar_problems
+from saltus.domains.registry import DOMAINS, generate_problem
+from saltus.pddl import Source, parse_domain, parse_problem
+from saltus.task import build_task
 
 
 def text_of(name: str) -> str:
@@ -29,6 +30,22 @@ def test_problems_are_three_to_five_times_larger_and_the_same_every_time(name: s
     again = larger_problems(domain, objects, 4)
     assert [task.initial_state for task in again] == [task.initial_state for task in found]
     assert [task.goal for task in again] == [task.goal for task in found]
+
+
+def test_a_generated_task_is_that_of_the_generated_text() -> None:
+    """With the registered domain and with a copy that has another name."""
+    copy = domain_of(text_of("ferry").replace("(domain ferry", "(domain boats"))
+    text = generate_problem("ferry", "easy", 2, 5, 3)
+    domain = parse_domain(Source.from_file(DOMAINS["ferry"].path))
+    expected = build_task(domain, parse_problem(Source.from_bytes(text.encode(), "ferry"), domain))
+    for found in (generated_task("ferry", "easy", 2, 5, 3), generated_task("ferry", "easy", 2, 5, 3, domain=copy)):
+        assert (found.initial_state, found.goal, found.objects) == (
+            expected.initial_state,
+            expected.goal,
+            expected.objects,
+        )
+    assert copy.name != domain.name
+    assert len(generated_task("ferry", "easy", overrides={"cars": 3, "locations": 4}).objects) == 7
 
 
 def test_similar_problems_are_no_larger_and_the_same_every_time() -> None:

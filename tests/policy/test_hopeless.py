@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,12 +12,12 @@ from tests.tasks import domain_of, task_of
 
 from saltus.learn.experience import Final, collect, search, transitions_of
 from saltus.learn.validation import measure
-from saltus.lookahead import LookaheadSpec, lookahead_batch
+from saltus.lookahead import LookaheadSpec, is_hopeless, lookahead_batch
 from saltus.policy import Decision, Ending, Episode, Greedy, Hopeless, JumpSearch, Outcome, rollout
 from saltus.policy.plan import Planner
 from saltus.policy.rollout import Query
 from saltus.report.explain import ending_text, trace
-from saltus.task import Task
+from saltus.task import Goal, State, Task
 
 FORK = """(define (domain fork) (:predicates (at ?x) (next ?x ?y))
   (:action go :parameters (?x ?y) :precondition (and (at ?x) (next ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
@@ -72,6 +73,22 @@ def test_planning_follows_the_policys_lookahead() -> None:
     plan = TrapLover(RELAXED).plan(fork())
     assert plan is not None
     assert len(plan) == 2
+
+
+def test_what_asking_takes_is_told_and_every_state_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[State] = []
+
+    def slow(task: Task, state: State, goal: Goal) -> bool:
+        asked.append(state)
+        time.sleep(0.01)
+        return is_hopeless(task, state, goal)
+
+    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "is_hopeless", slow)
+    end = TrapLover(RELAXED).solve(fork(), search=True)
+    assert end.outcome is Outcome.FOUND
+    assert end.seconds >= end.seconds_dead_ends >= 0.01 * len(asked) > 0
+    assert len({*asked}) == len(asked)
+    assert TrapLover(PLAIN).solve(fork()).seconds_dead_ends == 0
 
 
 def test_exploration_learns_from_the_end() -> None:

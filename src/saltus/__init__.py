@@ -55,6 +55,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Everything that is meant to be used, also what is imported later."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Names whose stages are imported only when they are asked for."""
     if name == "load_policy":

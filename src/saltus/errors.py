@@ -76,6 +76,10 @@ class PolicyError(InputError):
     """A policy that cannot be read or found."""
 
 
+class NoPolicyError(PolicyError):
+    """Of all policies at hand none was trained on the domain."""
+
+
 class WrongPolicyError(PolicyError):
     """A sound policy that was trained on another domain."""
 

@@ -22,7 +22,7 @@ from saltus.bench.schedule import LocalRunner, bench, make_runs
 from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
-from saltus.errors import ConfigurationError, InputError, PolicyError
+from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
 from saltus.policy import Limits, Outcome
 from saltus.task import find_suites, load, read_plan, validate
 
@@ -139,7 +139,8 @@ def test_ctrl_c_stops_all_processes_and_records_nothing_of_them(tmp_path: Path) 
         (worker,) = children_of(process.pid)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
-    assert (process.returncode, errors) == (ExitCode.INTERRUPTED, "saltus: error: interrupted\n")
+    told = f"saltus: warning: 0 of 1 runs are in {out}; the same command goes on with the others\n"
+    assert (process.returncode, errors) == (ExitCode.INTERRUPTED, told + "saltus: error: interrupted\n")
     assert not is_running(worker)
     assert read_records(out) == []
 
@@ -227,8 +228,11 @@ def test_policies_of_suites(suites: Path, tmp_path: Path) -> None:
     (folder / "any-name.safetensors").symlink_to(POLICY)
     runs = make_runs(blocks, Job("", "", policy=str(folder)))
     assert {Path(run.job.policy).name for run in runs} == {"any-name.safetensors"}
-    with pytest.raises(PolicyError, match="fits the domain 'ferry'"):
+    with pytest.raises(NoPolicyError, match=r"fits the domain '.*saltus train.*goal-count"):
         make_runs(find_suites(suites), Job("", "", policy=str(folder)))
+    warnings: list[str] = []
+    assert make_runs([*find_suites(suites), *blocks], Job("", "", policy=str(folder)), warn=warnings.append) == runs
+    assert [text.partition("fits the domain ")[2].partition(" ")[0] for text in warnings] == ["'ferry'", "'miconic'"]
     with pytest.raises(PolicyError, match="no such file"):
         make_runs(blocks, Job("", "", policy="none.safetensors"))
     with pytest.raises(PolicyError, match=r"there is no policy 'goal-cuont'.*did you mean 'goal-count'"):

@@ -173,6 +173,24 @@ def test_a_plan_never_overwrites_an_input(tmp_path: Path, capsys: pytest.Capture
     assert Path(task[1]).read_text() == text
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["none.pddl", BLOCKS[1]], [BLOCKS[0], "none.pddl"], [*BLOCKS, "--policy", "ferry"], [*BLOCKS, "--policy", "none"]],
+)
+def test_a_refused_call_leaves_earlier_plans_alone(arguments: list[str]) -> None:
+    Path("sas_plan").write_text("the last good plan")
+    assert run(["plan", *arguments]) == ExitCode.INPUT_ERROR
+    assert Path("sas_plan").read_text() == "the last good plan"
+
+
+def test_a_call_that_finds_nothing_removes_earlier_plans() -> None:
+    """Also where it did not come to the policy."""
+    for limit in (["--max-choices", "0"], ["--time-limit", "0.001"]):
+        Path("sas_plan").write_text("an old plan")
+        run(["plan", *LARGE, "--policy", "random", *limit])
+        assert not Path("sas_plan").exists()
+
+
 def test_unsupported_pddl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     domain = CHAIN.replace("(domain chain)", "(domain chain) (:requirements :durative-actions)")
     task = files(tmp_path, domain, problem("chain", "(at a)", "(at g)"))

@@ -171,3 +171,14 @@ def test_policies_that_come_along_are_listed_with_their_record(capsys: pytest.Ca
         assert entry["record"]["training_problems"] > 0
         assert entry["validation"] != "-"
         assert (POLICIES / f"{entry['policy']}.md").is_file()
+
+
+def test_policies_of_a_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without files, the one that fits; where none does, an error that says what to do."""
+    domain = ROOT / "examples" / "blocksworld" / "domain.pddl"
+    assert run(["policies", "--domain", str(domain), "--json"]) == ExitCode.SUCCESS
+    assert [entry["policy"] for entry in json.loads(capsys.readouterr().out)] == ["blocksworld"]
+    other = tmp_path / "domain.pddl"
+    other.write_text(domain.read_text().replace("holding", "carrying"))
+    assert run(["policies", "--domain", str(other)]) == ExitCode.INPUT_ERROR
+    assert "goal-count needs none" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from typing import Protocol
 from saltus.bench.job import LAMA, Job, Result
 from saltus.bench.records import Key, Record, RecordFile, make_record, timestamp
 from saltus.bench.run import run_job
-from saltus.errors import ConfigurationError, InputError, PolicyError, suggestion
+from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
 from saltus.pddl import Source, parse_domain
 from saltus.policy.attempt import Outcome
 from saltus.policy.policies import YARDSTICKS
@@ -49,8 +49,17 @@ class Run:
         return self.configuration, self.domain, self.split, self.problem
 
 
-def make_runs(suites: Sequence[Suite], job: Job, splits: Sequence[str] | None = None) -> list[Run]:
-    """A run for every problem; `job` says everything but domain, problem and, where it is to be found, the policy."""
+def make_runs(
+    suites: Sequence[Suite],
+    job: Job,
+    splits: Sequence[str] | None = None,
+    *,
+    warn: Callable[[str], None] = lambda message: None,
+) -> list[Run]:
+    """A run for every problem; `job` says everything but domain, problem and, where it is to be found, the policy.
+
+    Suites that no policy is found for are left out, with a warning; if that leaves none, it is a `NoPolicyError`.
+    """
     known = dict.fromkeys(split for suite in suites for split in suite.splits)
     for split in splits or ():
         if split not in known:
@@ -58,8 +67,15 @@ def make_runs(suites: Sequence[Suite], job: Job, splits: Sequence[str] | None = 
                 f"there is no split {split!r}{suggestion(split, known)}; there are {', '.join(known)}"
             )
     runs: list[Run] = []
+    missing: list[NoPolicyError] = []
     for suite in suites:
-        prepared = replace(job, domain=str(suite.domain), policy=policy_for(suite, job))
+        try:
+            prepared = replace(job, domain=str(suite.domain), policy=policy_for(suite, job))
+        except NoPolicyError as error:
+            missing.append(error)
+            if len(missing) == len(suites):
+                raise
+            continue
         configuration = prepared.configuration()
         for split, paths in suite.splits.items():
             if splits and split not in splits:
@@ -68,6 +84,8 @@ def make_runs(suites: Sequence[Suite], job: Job, splits: Sequence[str] | None = 
             for path in paths:
                 name = path.stem if stems[path.stem] == 1 else f"{path.parent.name}-{path.stem}"
                 runs.append(Run(suite.name, split, name, replace(prepared, problem=str(path)), configuration))
+    for reason in missing:
+        warn(f"left out: {reason}")
     return runs
 
 

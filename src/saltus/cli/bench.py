@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -93,18 +94,26 @@ def bench(
         seed=seed,
         threads=threads if threads is not None or alone else 1,
     )
-    runs = make_runs(find_suites(suite), job, split)
+    runs = make_runs(find_suites(suite), job, split, warn=output.warning)
     runner: Runner = LocalRunner(jobs or 1) if ray is None else RayRunner(ray, jobs)
     with RecordFile(out) as file, shown(len(runs)) as watch:
-        tally = run_bench(runs, file, runner, protocol=protocol, watch=watch)
+        try:
+            tally = run_bench(runs, file, runner, protocol=protocol, watch=watch)
+        except KeyboardInterrupt:
+            made = len({run.key for run in runs} & {key_of(record) for record in file.records})
+            output.warning(f"{made} of {len(runs)} runs are in {out}; the same command goes on with the others")
+            raise
         show_summary(runs, file.records, tally, out)
     return ExitCode.CRITICAL_ERROR if tally.faults else ExitCode.SUCCESS
 
 
 @contextmanager
 def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
-    """Progress on standard error, if that is a terminal: done, solved, failed, running."""
+    """Progress on standard error: a bar in a terminal (done, solved, failed, running), a line a run elsewhere."""
     terminal = output.error_console()
+    if not terminal.is_terminal:
+        yield lambda tally, record: show_record(tally, record, total)
+        return
     columns = (
         TextColumn("Solving"),
         BarColumn(),
@@ -114,7 +123,7 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
         ),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+    with Progress(*columns, console=terminal, transient=True) as progress:
         bar = progress.add_task("", total=total, solved=0, failed=0, running="")
 
         def watch(tally: Tally, record: Record | None) -> None:
@@ -130,6 +139,13 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
             )
 
         yield watch
+
+
+def show_record(tally: Tally, record: Record | None, total: int) -> None:
+    """A line about a run that has ended."""
+    if record is not None:
+        names = f"{record['domain']} {record['split']} {record['problem']}"
+        print(f"{tally.done} of {total}: {names}: {record['outcome']}, {record['seconds']:.1f} s", file=sys.stderr)
 
 
 def show_summary(runs: Sequence[Run], records: Sequence[Record], tally: Tally, out: Path) -> None:

@@ -39,6 +39,9 @@ from saltus.task import write_plan
 ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVALID, Outcome.CRASH}
 """Outcomes whose detail is an error message."""
 
+REFUSED = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY}
+"""Outcomes that leave plans of an earlier call where they are."""
+
 PROGRAM = "saltus"
 
 FALLBACK = "goal-count"
@@ -72,7 +75,7 @@ def plan(
     """Find a plan with a policy: at every state jump to the best state of its lookahead tree.
 
     The plan is validated before it is written, one action a line. Plans of an earlier call under the same name are
-    removed first. Limits are kept whatever the program is doing.
+    removed once problem and policy are read. Limits are kept whatever the program is doing.
 
     Examples:
 
@@ -95,7 +98,7 @@ def plan(
         threads=threads,
     )
     writer = PlanWriter(plan_file, numbered=improve)
-    writer.prepare(domain, problem)
+    writer.check(domain, problem)
     started = timestamp()
     result = watched(job, writer)
     show_messages(result)
@@ -152,7 +155,7 @@ def ipc_plan(
         threads=threads,
     )
     writer = PlanWriter(plan_file, numbered=False)
-    writer.prepare(domain, task)
+    writer.check(domain, task)
     result = watched(job, writer)
     show_messages(result)
     show_result(result, writer)
@@ -166,9 +169,10 @@ class PlanWriter:
         self.path = path
         self.numbered = numbered
         self.written = 0
+        self.cleared = False
 
-    def prepare(self, *inputs: Path) -> None:
-        """Removes plans of an earlier call, so that none is taken for this one's; inputs are never overwritten."""
+    def check(self, *inputs: Path) -> None:
+        """Refuses a place that cannot be written to, or that of an input."""
         flaw = check_folder(self.path)
         if flaw is not None:
             raise InputError(flaw)
@@ -176,6 +180,12 @@ class PlanWriter:
             with suppress(OSError):
                 if path.samefile(self.path):
                     raise ConfigurationError(f"{self.path}: the plan would overwrite an input file")
+
+    def clear(self) -> None:
+        """Removes plans of an earlier call, so that none is taken for this one's."""
+        if self.cleared:
+            return
+        self.cleared = True
         for old in self.path.parent.iterdir():
             number = old.name.removeprefix(f"{self.path.name}.")
             same = old.name == self.path.name
@@ -205,6 +215,13 @@ class PlanWriter:
 
 def watched(job: Job, writer: PlanWriter) -> Result:
     """The result of a job whose plans are written as they come, with progress on standard error if a terminal."""
+    result = _watched(job, writer)
+    if result.outcome not in REFUSED:
+        writer.clear()
+    return result
+
+
+def _watched(job: Job, writer: PlanWriter) -> Result:
     terminal = output.error_console()
     started = program_start()
     if not terminal.is_terminal:
@@ -237,6 +254,8 @@ def program_start() -> float:
 
 
 def _take(message: Message, result: Result, writer: PlanWriter) -> None:
+    if message["event"] == "policy":
+        writer.clear()
     if message["event"] == "plan":
         writer.write(result)
 

@@ -20,7 +20,9 @@ def policies(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Policy files; those that come with Saltus if none.")
     ] = None,
-    domain: Annotated[Path | None, typer.Option(help="Check that the policies fit this domain file.")] = None,
+    domain: Annotated[
+        Path | None, typer.Option(help="Check that the files fit this domain; without files, show what fits.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show what policy files hold: method, sizes, domain, how they were trained and how good they were in validation.
@@ -33,12 +35,13 @@ def policies(
     """
     from saltus.model.policy_file import load_policy_file  # here, because importing PyTorch takes a second
     from saltus.pddl import Source, parse_domain
-    from saltus.policy.shipped import shipped_policies
+    from saltus.policy.shipped import find_policy, policy_name, shipped_policies
 
     wanted = parse_domain(Source.from_file(domain)) if domain is not None else None
     found = {str(path): load_policy_file(path, wanted) for path in files or []}
     if not files:
-        found = {name: load_policy_file(path, wanted) for name, path in shipped_policies().items()}
+        known = shipped_policies() if wanted is None else {policy_name(path): path for path in [find_policy(wanted)]}
+        found = {name: load_policy_file(path) for name, path in known.items()}
     if json:
         output.print_json([{**facts(name, policy), "record": policy.record} for name, policy in found.items()])
         return

@@ -314,7 +314,8 @@ def _parse_setting(text: str) -> tuple[str, str, Any]:
             raise ConfigurationError(f"--set {name}: ambiguous, write {choices}")
         everything = [entry for kind in SECTIONS.values() for entry in kind.__dataclass_fields__]
         if not owners:
-            raise ConfigurationError(f"--set {name}: unknown key {key!r}{suggestion(key, everything)}")
+            hint = suggestion(key, everything) or f"; known are {', '.join(everything)}"
+            raise ConfigurationError(f"--set {name}: unknown key {key!r}{hint}")
         section = owners[0]
     elif section not in SECTIONS:
         raise ConfigurationError(f"--set {name}: unknown section {section!r}; known are {', '.join(SECTIONS)}")

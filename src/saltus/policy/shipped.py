@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.errors import ConfigurationError, InputError, PolicyError, suggestion
+from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
 from saltus.pddl import Domain
 from saltus.policy.plan import Planner
 from saltus.policy.policies import YARDSTICKS, LearnedPolicy
@@ -106,7 +106,7 @@ def shipped_policies(folder: Path | None = None) -> dict[str, Path]:
 
 
 def find_policy(domain: Domain, folder: Path | None = None) -> Path:
-    """The first file of a folder, by name, whose policy fits the domain; a `PolicyError` names what is missing."""
+    """The first file of a folder, by name, whose policy fits the domain; a `NoPolicyError` says what there is."""
     from saltus.model.policy_file import domain_signature, signature_difference
 
     known = shipped_policies(folder)
@@ -116,7 +116,10 @@ def find_policy(domain: Domain, folder: Path | None = None) -> Path:
             return path
     where = "that comes with Saltus" if folder is None else f"in {folder}"
     there = f"there are {_listed(list(known))}" if known else "there is none at all"
-    raise PolicyError(f"no policy {where} fits the domain {domain.name!r} ({domain.file}); {there}")
+    raise NoPolicyError(
+        f"no policy {where} fits the domain {domain.name!r} ({domain.file}); {there}. "
+        "`saltus train` learns one; --policy goal-count needs none"
+    )
 
 
 def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:

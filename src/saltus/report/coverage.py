@@ -128,7 +128,10 @@ def _partial(table: PaperTable, series: Sequence[Series], counts: Sequence[Count
     of = table.problems[WHOLE, TOTAL]
     tried = [sum(len(found) for place, found in count.items() if place[0] == table.benchmark) for count in counts]
     parts = [f"{entry.label} {count:,}" for entry, count in zip(series, tried, strict=True) if count != of]
-    return [f"Problems tried, of the paper's {of:,}: {', '.join(parts)}."] if parts else []
+    notes = [f"Problems tried, of the paper's {of:,}: {', '.join(parts)}."] if parts else []
+    if any(tried):
+        notes.append("Problems belong here by the names of domain and split: generated ones of the same names count, too.")
+    return notes
 
 
 def _other(places: Sequence[tuple[str, str, str]], series: Sequence[Series], counts: Sequence[Counts]) -> Table:

@@ -1,12 +1,12 @@
 // Compiled with relaxed floating point, so that exp is vectorised; inputs are bounded before it, so that neither infinity
-// nor NaN comes up. One clone for every instruction set, chosen when the program starts.
+// nor NaN comes up. One clone for every instruction set, chosen when the program starts. Macros, because templates inlined
+// into the clones made results depend on where arrays lie.
 #include "activation.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <thread>
-#include <type_traits>
 #include <vector>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -15,153 +15,128 @@
 #define SALTUS_CLONES
 #endif
 
-#if defined(__GNUC__)
-#define SALTUS_INLINE [[gnu::always_inline]] inline
-#else
-#define SALTUS_INLINE inline
-#endif
-
 namespace saltus {
 
 namespace {
 
 constexpr std::int64_t kWorthAThread = 1 << 16;
 
-// Loops that do not depend on the number type. They are inlined into the clones below, which are no templates, because only
-// functions that are defined where they stand can have clones.
-
-// Above this Mish is x to the last digit.
-template <typename Real>
-constexpr Real kLinear = std::is_same_v<Real, float> ? 20 : 40;
-
-// A share below exp of this is none: products with it would be denormal, which costs a hundred times as much.
-template <typename Real>
-constexpr Real kNoShare = std::is_same_v<Real, float> ? -40 : -80;
-
-// With e = exp(x) and n = e (e + 2): tanh(log(1 + e)) = n / (n + 2).
-template <typename Real>
-SALTUS_INLINE void mish_loop(const Real* x, Real* output, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-        const Real e = std::exp(std::min(x[i], kLinear<Real>));
-        const Real n = e * (e + 2);
-        output[i] = x[i] * (n / (n + 2));
-    }
-}
-
-template <typename Real>
-SALTUS_INLINE void mish_backward_loop(const Real* x, const Real* g, Real* output, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-        const Real e = std::exp(std::min(x[i], kLinear<Real>));
-        const Real n = e * (e + 2);
-        const Real inverse = 1 / (n + 2);
-        // 1 - t^2 = 4 (n + 1) / (n + 2)^2 and n + 1 = (1 + e)^2, so nothing cancels
-        output[i] = g[i] * (n * inverse + x[i] * 4 * e * (1 + e) * inverse * inverse);
-    }
-}
-
-template <typename Real>
-SALTUS_INLINE void smooth_loop(const Real* values, std::int64_t width, const std::int32_t* offset, const std::int32_t* source,
-                               Real sharpness, Real* joined, Real* share, Real* total, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-        Real* top = joined + i * width;
-        const std::int32_t low = offset[i];
-        const std::int32_t high = offset[i + 1];
-        if (low == high) {
-            std::fill(top, top + width, Real{0});
-            continue;
-        }
-        const Real* first = values + source[low] * width;
-        for (std::int64_t k = 0; k < width; ++k) top[k] = first[k];
-        for (std::int32_t j = low + 1; j < high; ++j) {
-            const Real* row = values + source[j] * width;
-            for (std::int64_t k = 0; k < width; ++k) top[k] = row[k] > top[k] ? row[k] : top[k];
-        }
-        std::fill(total, total + width, Real{0});
-        for (std::int32_t j = low; j < high; ++j) {
-            const Real* row = values + source[j] * width;
-            Real* part = share != nullptr ? share + source[j] * width : nullptr;
-            for (std::int64_t k = 0; k < width; ++k) {
-                const Real z = sharpness * (row[k] - top[k]);
-                const Real e = z < kNoShare<Real> ? Real{0} : std::exp(z);
-                total[k] += e;
-                if (part != nullptr) part[k] = e;
-            }
-        }
-        if (share != nullptr)
-            for (std::int32_t j = low; j < high; ++j) {
-                Real* part = share + source[j] * width;
-                for (std::int64_t k = 0; k < width; ++k) part[k] /= total[k];
-            }
-        for (std::int64_t k = 0; k < width; ++k) top[k] += std::log(total[k]) / sharpness;
-    }
-}
-
-template <typename Real>
-SALTUS_INLINE void stream_loop(const Real* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
-                               std::int64_t segments, Real sharpness, Real* joined, Real* total) {
-    std::fill(joined, joined + segments * width, std::numeric_limits<Real>::lowest());
-    std::fill(total, total + segments * width, Real{0});
-    for (std::int64_t i = 0; i < rows; ++i) {
-        const Real* __restrict__ row = values + i * width;
-        Real* __restrict__ top = joined + owner[i] * width;
-        for (std::int64_t k = 0; k < width; ++k) top[k] = row[k] > top[k] ? row[k] : top[k];
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-        const Real* __restrict__ row = values + i * width;
-        const Real* __restrict__ top = joined + owner[i] * width;
-        Real* __restrict__ sum = total + owner[i] * width;
-        for (std::int64_t k = 0; k < width; ++k) {
-            const Real z = sharpness * (row[k] - top[k]);
-            sum[k] += z < kNoShare<Real> ? Real{0} : std::exp(z);
-        }
-    }
-    for (std::int64_t i = 0; i < segments * width; ++i)
-        joined[i] = total[i] > 0 ? joined[i] + std::log(total[i]) / sharpness : Real{0};
-}
-
-template <typename Real>
-SALTUS_INLINE void gather_loop(const Real* x, std::int64_t size, const Real* table, const std::int32_t* index, std::int64_t arity,
-                               const Real* bias1, const Real* bias2, Real* residual, Real* active, std::int64_t begin,
-                               std::int64_t end) {
-    const std::int64_t width = arity * size;
-    for (std::int64_t row = begin; row < end; ++row) {
-        Real* __restrict__ inner = active + row * width;
-        for (std::int64_t k = 0; k < width; ++k) inner[k] = bias1[k];
-        for (std::int64_t p = 0; p < arity; ++p) {
-            const std::int64_t node = index[row * arity + p];
-            const Real* __restrict__ part = table + (node * arity + p) * width;
-            for (std::int64_t k = 0; k < width; ++k) inner[k] += part[k];
-            const Real* __restrict__ own = x + node * size;
-            const Real* __restrict__ shift = bias2 + p * size;
-            Real* __restrict__ kept = residual + row * width + p * size;
-            for (std::int64_t k = 0; k < size; ++k) kept[k] = own[k] + shift[k];
-        }
-    }
-    mish_loop(active + begin * width, active + begin * width, (end - begin) * width);
-}
-
-#define SALTUS_CLONES_OF(REAL)                                                                                                 \
-    SALTUS_CLONES void mish_part(const REAL* x, REAL* output, std::int64_t count) { mish_loop(x, output, count); }             \
-    SALTUS_CLONES void mish_backward_part(const REAL* x, const REAL* g, REAL* output, std::int64_t count) {                    \
-        mish_backward_loop(x, g, output, count);                                                                               \
-    }                                                                                                                          \
-    SALTUS_CLONES void smooth_part(const REAL* values, std::int64_t width, const std::int32_t* offset,                         \
-                                   const std::int32_t* source, REAL sharpness, REAL* joined, REAL* share, REAL* total,         \
-                                   std::int64_t begin, std::int64_t end) {                                                     \
-        smooth_loop(values, width, offset, source, sharpness, joined, share, total, begin, end);                               \
-    }                                                                                                                          \
-    SALTUS_CLONES void stream_part(const REAL* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,       \
-                                   std::int64_t segments, REAL sharpness, REAL* joined, REAL* total) {                         \
-        stream_loop(values, width, owner, rows, segments, sharpness, joined, total);                                           \
-    }                                                                                                                          \
-    SALTUS_CLONES void gather_part(const REAL* x, std::int64_t size, const REAL* table, const std::int32_t* index,             \
-                                   std::int64_t arity, const REAL* bias1, const REAL* bias2, REAL* residual, REAL* active,     \
-                                   std::int64_t begin, std::int64_t end) {                                                     \
-        gather_loop(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);                                 \
+// With e = exp(x) and n = e (e + 2): tanh(log(1 + e)) = n / (n + 2). Above 20 Mish is x to the last digit of float and,
+// with the bound at 40, of double.
+#define SALTUS_MISH(NAME, REAL, BOUND)                                                                     \
+    SALTUS_CLONES void NAME(const REAL* x, REAL* output, std::int64_t count) {                             \
+        for (std::int64_t i = 0; i < count; ++i) {                                                         \
+            const REAL e = std::exp(std::min(x[i], REAL{BOUND}));                                          \
+            const REAL n = e * (e + 2);                                                                    \
+            output[i] = x[i] * (n / (n + 2));                                                              \
+        }                                                                                                  \
+    }                                                                                                      \
+    SALTUS_CLONES void NAME##_backward(const REAL* x, const REAL* g, REAL* output, std::int64_t count) {    \
+        for (std::int64_t i = 0; i < count; ++i) {                                                         \
+            const REAL e = std::exp(std::min(x[i], REAL{BOUND}));                                          \
+            const REAL n = e * (e + 2);                                                                    \
+            const REAL inverse = 1 / (n + 2);                                                              \
+            /* 1 - t^2 = 4 (n + 1) / (n + 2)^2 and n + 1 = (1 + e)^2, so nothing cancels */                 \
+            output[i] = g[i] * (n * inverse + x[i] * 4 * e * (1 + e) * inverse * inverse);                 \
+        }                                                                                                  \
     }
 
-SALTUS_CLONES_OF(float)
-SALTUS_CLONES_OF(double)
+SALTUS_MISH(mish_float, float, 20)
+SALTUS_MISH(mish_double, double, 40)
+
+// A share below exp(LEAST) is none: products with it would be denormal, which costs a hundred times as much.
+#define SALTUS_SMOOTH(NAME, REAL, LEAST)                                                                                       \
+    SALTUS_CLONES void NAME(const REAL* values, std::int64_t width, const std::int32_t* offset, const std::int32_t* source, \
+                            REAL sharpness, REAL* joined, REAL* share, std::int64_t begin, std::int64_t end) {          \
+        std::vector<REAL> total(static_cast<std::size_t>(width));                                                       \
+        for (std::int64_t i = begin; i < end; ++i) {                                                                    \
+            REAL* top = joined + i * width;                                                                             \
+            const std::int32_t low = offset[i];                                                                         \
+            const std::int32_t high = offset[i + 1];                                                                    \
+            if (low == high) {                                                                                          \
+                std::fill(top, top + width, REAL{0});                                                                   \
+                continue;                                                                                               \
+            }                                                                                                           \
+            const REAL* first = values + source[low] * width;                                                           \
+            for (std::int64_t k = 0; k < width; ++k) top[k] = first[k];                                                 \
+            for (std::int32_t j = low + 1; j < high; ++j) {                                                             \
+                const REAL* row = values + source[j] * width;                                                           \
+                for (std::int64_t k = 0; k < width; ++k) top[k] = row[k] > top[k] ? row[k] : top[k];                    \
+            }                                                                                                           \
+            REAL* sum = total.data();                                                                                   \
+            std::fill(sum, sum + width, REAL{0});                                                                       \
+            for (std::int32_t j = low; j < high; ++j) {                                                                 \
+                const REAL* row = values + source[j] * width;                                                           \
+                REAL* part = share != nullptr ? share + source[j] * width : nullptr;                                    \
+                for (std::int64_t k = 0; k < width; ++k) {                                                              \
+                    const REAL z = sharpness * (row[k] - top[k]);                                                       \
+                    const REAL e = z < REAL{LEAST} ? REAL{0} : std::exp(z);                                             \
+                    sum[k] += e;                                                                                        \
+                    if (part != nullptr) part[k] = e;                                                                   \
+                }                                                                                                       \
+            }                                                                                                           \
+            if (share != nullptr)                                                                                       \
+                for (std::int32_t j = low; j < high; ++j) {                                                             \
+                    REAL* part = share + source[j] * width;                                                             \
+                    for (std::int64_t k = 0; k < width; ++k) part[k] /= sum[k];                                         \
+                }                                                                                                       \
+            for (std::int64_t k = 0; k < width; ++k) top[k] += std::log(sum[k]) / sharpness;                            \
+        }                                                                                                               \
+    }
+
+SALTUS_SMOOTH(smooth_float, float, -40)
+SALTUS_SMOOTH(smooth_double, double, -80)
+
+#define SALTUS_STREAM(NAME, REAL, LEAST)                                                                                \
+    SALTUS_CLONES void NAME(const REAL* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,           \
+                            std::int64_t segments, REAL sharpness, REAL* joined, REAL* total) {                         \
+        const REAL none = std::numeric_limits<REAL>::lowest();                                                          \
+        std::fill(joined, joined + segments * width, none);                                                             \
+        std::fill(total, total + segments * width, REAL{0});                                                            \
+        for (std::int64_t i = 0; i < rows; ++i) {                                                                       \
+            const REAL* __restrict__ row = values + i * width;                                                                       \
+            REAL* __restrict__ top = joined + owner[i] * width;                                                                      \
+            for (std::int64_t k = 0; k < width; ++k) top[k] = row[k] > top[k] ? row[k] : top[k];                        \
+        }                                                                                                               \
+        for (std::int64_t i = 0; i < rows; ++i) {                                                                       \
+            const REAL* __restrict__ row = values + i * width;                                                                       \
+            const REAL* __restrict__ top = joined + owner[i] * width;                                                                \
+            REAL* __restrict__ sum = total + owner[i] * width;                                                                       \
+            for (std::int64_t k = 0; k < width; ++k) {                                                                  \
+                const REAL z = sharpness * (row[k] - top[k]);                                                           \
+                sum[k] += z < REAL{LEAST} ? REAL{0} : std::exp(z);                                                      \
+            }                                                                                                           \
+        }                                                                                                               \
+        for (std::int64_t i = 0; i < segments * width; ++i)                                                             \
+            joined[i] = total[i] > 0 ? joined[i] + std::log(total[i]) / sharpness : REAL{0};                            \
+    }
+
+SALTUS_STREAM(stream_float, float, -40)
+SALTUS_STREAM(stream_double, double, -80)
+
+#define SALTUS_GATHER(NAME, MISH, REAL)                                                                                    \
+    SALTUS_CLONES void NAME(const REAL* x, std::int64_t size, const REAL* table, const std::int32_t* index, std::int64_t arity, \
+                            const REAL* bias1, const REAL* bias2, REAL* residual, REAL* active, std::int64_t begin,        \
+                            std::int64_t end) {                                                                            \
+        const std::int64_t width = arity * size;                                                                           \
+        for (std::int64_t row = begin; row < end; ++row) {                                                                 \
+            REAL* __restrict__ inner = active + row * width;                                                                            \
+            for (std::int64_t k = 0; k < width; ++k) inner[k] = bias1[k];                                                  \
+            for (std::int64_t p = 0; p < arity; ++p) {                                                                     \
+                const std::int64_t node = index[row * arity + p];                                                          \
+                const REAL* __restrict__ part = table + (node * arity + p) * width;                                                     \
+                for (std::int64_t k = 0; k < width; ++k) inner[k] += part[k];                                              \
+                const REAL* __restrict__ own = x + node * size;                                                                         \
+                const REAL* __restrict__ shift = bias2 + p * size;                                                                      \
+                REAL* __restrict__ kept = residual + row * width + p * size;                                                            \
+                for (std::int64_t k = 0; k < size; ++k) kept[k] = own[k] + shift[k];                                       \
+            }                                                                                                              \
+        }                                                                                                                  \
+        MISH(active + begin * width, active + begin * width, (end - begin) * width);                                       \
+    }
+
+SALTUS_GATHER(gather_float, mish_float, float)
+SALTUS_GATHER(gather_double, mish_double, double)
 
 template <typename Work>
 void in_parts(std::int64_t count, std::int32_t threads, Work&& work, std::int64_t weight = 1) {
@@ -182,34 +157,44 @@ void in_parts(std::int64_t count, std::int32_t threads, Work&& work, std::int64_
 
 }  // namespace
 
-template <typename Real>
-void mish(const Real* x, Real* output, std::int64_t count, std::int32_t threads) {
-    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_part(x + begin, output + begin, end - begin); });
+template <>
+void mish<float>(const float* x, float* output, std::int64_t count, std::int32_t threads) {
+    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_float(x + begin, output + begin, end - begin); });
 }
 
-template <typename Real>
-void mish_backward(const Real* x, const Real* g, Real* output, std::int64_t count, std::int32_t threads) {
-    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_backward_part(x + begin, g + begin, output + begin, end - begin); });
+template <>
+void mish<double>(const double* x, double* output, std::int64_t count, std::int32_t threads) {
+    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_double(x + begin, output + begin, end - begin); });
 }
 
-template <typename Real>
-void gather_active(const Real* x, std::int64_t size, const Real* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
-                   const Real* bias1, const Real* bias2, Real* residual, Real* active, std::int32_t threads) {
+template <>
+void mish_backward<float>(const float* x, const float* g, float* output, std::int64_t count, std::int32_t threads) {
+    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_float_backward(x + begin, g + begin, output + begin, end - begin); });
+}
+
+template <>
+void mish_backward<double>(const double* x, const double* g, double* output, std::int64_t count, std::int32_t threads) {
+    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_double_backward(x + begin, g + begin, output + begin, end - begin); });
+}
+
+template <>
+void gather_active<float>(const float* x, std::int64_t size, const float* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
+                          const float* bias1, const float* bias2, float* residual, float* active, std::int32_t threads) {
     in_parts(rows, threads, [=](std::int64_t begin, std::int64_t end) {
-        gather_part(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
+        gather_float(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
     }, arity * size);
 }
 
-template <typename Real>
-void smooth_maximum_streamed(const Real* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
-                             std::int64_t segments, Real sharpness, Real* joined) {
-    std::vector<Real> total(static_cast<std::size_t>(segments * width));
-    stream_part(values, width, owner, rows, segments, sharpness, joined, total.data());
+template <>
+void gather_active<double>(const double* x, std::int64_t size, const double* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
+                           const double* bias1, const double* bias2, double* residual, double* active, std::int32_t threads) {
+    in_parts(rows, threads, [=](std::int64_t begin, std::int64_t end) {
+        gather_double(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
+    }, arity * size);
 }
 
-template <typename Real>
-void smooth_maximum(const Real* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
-                    Real sharpness, Real* joined, Real* share, std::int32_t threads) {
+template <typename Real, typename Run>
+void smooth_in_parts(std::int64_t width, std::span<const std::int32_t> offset, std::int32_t threads, Run&& run) {
     // Cut where the rows are halved, not the segments: degrees differ by orders of magnitude.
     const std::int64_t rows = offset.back();
     const auto segments = static_cast<std::int64_t>(offset.size()) - 1;
@@ -220,22 +205,38 @@ void smooth_maximum(const Real* values, std::int64_t width, std::span<const std:
         };
         const std::int64_t first = begin == 0 ? 0 : segment_at(begin);
         const std::int64_t last = end == rows * width ? segments : segment_at(end);
-        std::vector<Real> total(static_cast<std::size_t>(width));
-        smooth_part(values, width, offset.data(), source, sharpness, joined, share, total.data(), first, last);
+        run(first, last);
     });
 }
 
-#define SALTUS_INSTANCES(REAL)                                                                                                 \
-    template void mish(const REAL*, REAL*, std::int64_t, std::int32_t);                                                        \
-    template void mish_backward(const REAL*, const REAL*, REAL*, std::int64_t, std::int32_t);                                  \
-    template void gather_active(const REAL*, std::int64_t, const REAL*, const std::int32_t*, std::int64_t, std::int64_t,       \
-                                const REAL*, const REAL*, REAL*, REAL*, std::int32_t);                                         \
-    template void smooth_maximum_streamed(const REAL*, std::int64_t, const std::int32_t*, std::int64_t, std::int64_t, REAL,    \
-                                          REAL*);                                                                              \
-    template void smooth_maximum(const REAL*, std::int64_t, std::span<const std::int32_t>, const std::int32_t*, REAL, REAL*,   \
-                                 REAL*, std::int32_t);
+template <>
+void smooth_maximum_streamed<float>(const float* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
+                                    std::int64_t segments, float sharpness, float* joined) {
+    std::vector<float> total(static_cast<std::size_t>(segments * width));
+    stream_float(values, width, owner, rows, segments, sharpness, joined, total.data());
+}
 
-SALTUS_INSTANCES(float)
-SALTUS_INSTANCES(double)
+template <>
+void smooth_maximum_streamed<double>(const double* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
+                                     std::int64_t segments, double sharpness, double* joined) {
+    std::vector<double> total(static_cast<std::size_t>(segments * width));
+    stream_double(values, width, owner, rows, segments, sharpness, joined, total.data());
+}
+
+template <>
+void smooth_maximum<float>(const float* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
+                           float sharpness, float* joined, float* share, std::int32_t threads) {
+    smooth_in_parts<float>(width, offset, threads, [=](std::int64_t first, std::int64_t last) {
+        smooth_float(values, width, offset.data(), source, sharpness, joined, share, first, last);
+    });
+}
+
+template <>
+void smooth_maximum<double>(const double* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
+                            double sharpness, double* joined, double* share, std::int32_t threads) {
+    smooth_in_parts<double>(width, offset, threads, [=](std::int64_t first, std::int64_t last) {
+        smooth_double(values, width, offset.data(), source, sharpness, joined, share, first, last);
+    });
+}
 
 }  // namespace saltus

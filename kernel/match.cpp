@@ -154,6 +154,7 @@ void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit
     const std::size_t keep = bound_.size();
     auto proceed = [&]() {
         ticker_.tick();
+        if (--steps_ < 0) return false;
         bool go_on = true;
         if (settle({bound_.begin() + static_cast<std::ptrdiff_t>(keep), bound_.end()})) {
             std::vector<std::int32_t> rest;
@@ -186,7 +187,7 @@ std::int64_t Matcher::count_parts(const std::vector<std::int32_t>& variables) {
     std::int64_t total = 1;
     for (const auto& part : components(variables)) {
         const std::int64_t here = count_part(part);
-        if (here == 0) return 0;
+        if (here == 0 || steps_ < 0) return 0;
         total = saturating_product(total, here);
     }
     return total;
@@ -196,7 +197,7 @@ std::int64_t Matcher::count_part(const std::vector<std::int32_t>& variables) {
     std::int64_t total = 0;
     branches(variables, [&](const std::vector<std::int32_t>& rest) {
         total = saturating_sum(total, count_parts(rest));
-        return true;
+        return steps_ >= 0;
     });
     return total;
 }

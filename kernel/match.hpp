@@ -47,7 +47,8 @@ public:
     // The lexicographically least completion of `binding`, in place; false if there is none.
     bool least(const Pattern& pattern, std::vector<Object>& binding);
 
-    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62.
+    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62. Where the
+    // steps ran out (`steps_left` is negative), it means nothing.
     std::int64_t count(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options);
     std::int64_t count(const Pattern& pattern) {
         std::vector<Object> binding(pattern.domains.size(), kUnbound);

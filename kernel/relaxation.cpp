@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -62,8 +63,6 @@ struct Split {
     std::vector<Literal> changing;
     const std::vector<Literal>* heads = nullptr;
     std::vector<std::uint8_t> wanted;  // per variable: occurs in what changes
-
-    std::int64_t atoms() const { return static_cast<std::int64_t>(changing.size() + heads->size()); }
 };
 
 std::vector<Split> splits_of(const Task& task) {
@@ -141,26 +140,49 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
 }
 
 GroundRelaxation::GroundRelaxation(const Task& task, std::int64_t limit) {
+    try {
+        ground(task, std::min<std::int64_t>(limit, std::numeric_limits<std::int32_t>::max() - 1));
+    } catch (const std::bad_alloc&) {
+        *this = GroundRelaxation();
+    }
+}
+
+void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
     const std::vector<Split> splits = splits_of(task);
     const StateView nothing(task, {});
     Matcher matcher(nothing);
-    std::int64_t atoms = 0;
-    for (const Split& split : splits) atoms = saturating_sum(atoms, saturating_product(matcher.count(split.fixed), split.atoms()));
-    complete_ = atoms <= limit && atoms <= std::numeric_limits<std::int32_t>::max();
-    if (!complete_) return;
-    std::vector<std::int32_t> condition;  // atoms, rule after rule
-    first_head_.push_back(0);
+    std::int64_t rules = 0;
+    std::int64_t conditions = 0;
+    std::int64_t heads = 0;
+    MatchOptions counting;
+    counting.steps = limit;
     std::vector<Object> binding;
+    for (const Split& split : splits) {
+        binding.assign(split.fixed.domains.size(), kUnbound);
+        const std::int64_t count = matcher.count(split.fixed, binding, counting);
+        counting.steps = matcher.steps_left();
+        if (counting.steps < 0) return;
+        rules = saturating_sum(rules, count);
+        conditions = saturating_sum(conditions, saturating_product(count, static_cast<std::int64_t>(split.changing.size())));
+        heads = saturating_sum(heads, saturating_product(count, static_cast<std::int64_t>(split.heads->size())));
+        if (saturating_sum(conditions, heads) > limit) return;
+    }
+    std::vector<std::int32_t> condition;  // atoms, rule after rule
+    condition.reserve(static_cast<std::size_t>(conditions));
+    head_.reserve(static_cast<std::size_t>(heads));
+    open_.reserve(static_cast<std::size_t>(rules));
+    first_head_.reserve(static_cast<std::size_t>(rules) + 1);
+    first_head_.push_back(0);
     for (const Split& split : splits) {
         MatchOptions options;
         options.wanted = split.wanted.data();
         binding.assign(split.fixed.domains.size(), kUnbound);
         matcher.run(split.fixed, binding, options, [&](const std::vector<Object>& bound) {
             if (split.changing.empty()) ready_.push_back(static_cast<std::int32_t>(open_.size()));
-            open_.push_back(static_cast<std::uint16_t>(split.changing.size()));
+            open_.push_back(static_cast<std::int32_t>(split.changing.size()));
             for (const Literal& literal : split.changing) condition.push_back(atoms_.number(code_of(task, literal, bound)));
             for (const Literal& literal : *split.heads) head_.push_back(atoms_.number(code_of(task, literal, bound)));
-            first_head_.push_back(static_cast<std::int64_t>(head_.size()));
+            first_head_.push_back(static_cast<std::int32_t>(head_.size()));
             return true;
         });
     }
@@ -168,11 +190,12 @@ GroundRelaxation::GroundRelaxation(const Task& task, std::int64_t limit) {
     for (std::int32_t atom : condition) ++first_use_[static_cast<std::size_t>(atom) + 1];
     for (std::size_t a = 1; a < first_use_.size(); ++a) first_use_[a] += first_use_[a - 1];
     use_.resize(condition.size());
-    std::vector<std::int64_t> next(first_use_.begin(), first_use_.end() - 1);
+    std::vector<std::int32_t> next(first_use_.begin(), first_use_.end() - 1);
     std::size_t at = 0;
     for (std::size_t rule = 0; rule < open_.size(); ++rule)
-        for (std::uint16_t i = 0; i < open_[rule]; ++i)
+        for (std::int32_t i = 0; i < open_[rule]; ++i)
             use_[static_cast<std::size_t>(next[static_cast<std::size_t>(condition[at++])]++)] = static_cast<std::int32_t>(rule);
+    complete_ = true;
 }
 
 bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code> goal) const {
@@ -197,18 +220,18 @@ bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code
     };
     auto fire = [&](std::int32_t rule) {
         const auto r = static_cast<std::size_t>(rule);
-        for (std::int64_t h = first_head_[r]; h < first_head_[r + 1]; ++h) reach(head_[static_cast<std::size_t>(h)]);
+        for (std::int32_t h = first_head_[r]; h < first_head_[r + 1]; ++h) reach(head_[static_cast<std::size_t>(h)]);
     };
     for (Code code : state)
         if (const std::int32_t atom = atoms_.find(code); atom >= 0) reach(atom);
     for (std::int32_t rule : ready_) fire(rule);
-    std::vector<std::uint16_t> open = open_;
+    std::vector<std::int32_t> open = open_;
     Ticker ticker;
     while (missing > 0 && !queue.empty()) {
         const auto atom = static_cast<std::size_t>(queue.back());
         queue.pop_back();
         ticker.tick();
-        for (std::int64_t u = first_use_[atom]; u < first_use_[atom + 1]; ++u) {
+        for (std::int32_t u = first_use_[atom]; u < first_use_[atom + 1]; ++u) {
             const std::int32_t rule = use_[static_cast<std::size_t>(u)];
             if (--open[static_cast<std::size_t>(rule)] == 0) fire(rule);
         }

@@ -18,8 +18,10 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
 // changes (types, static atoms, equality), hence hold in every state.
 class GroundRelaxation {
 public:
-    // Grounds nothing if rules could have more than `limit` atoms in all.
+    // Grounds nothing if rules could have more than `limit` atoms in all, if counting them takes more than `limit` steps, or
+    // if memory does not suffice.
     GroundRelaxation(const Task& task, std::int64_t limit);
+    GroundRelaxation() = default;
 
     bool complete() const { return complete_; }
     std::int64_t rules() const { return static_cast<std::int64_t>(open_.size()); }
@@ -27,13 +29,15 @@ public:
     bool reaches(std::span<const Code> state, std::span<const Code> goal) const;
 
 private:
-    bool complete_ = true;
+    bool complete_ = false;
+    void ground(const Task& task, std::int64_t limit);
+
     KeyNumbers atoms_;                      // those that rules mention
-    std::vector<std::uint16_t> open_;       // [rules]: conditions
+    std::vector<std::int32_t> open_;        // [rules]: conditions
     std::vector<std::int32_t> ready_;       // rules without a condition
-    std::vector<std::int64_t> first_head_;  // [rules + 1]
+    std::vector<std::int32_t> first_head_;  // [rules + 1]
     std::vector<std::int32_t> head_;
-    std::vector<std::int64_t> first_use_;   // [atoms + 1]
+    std::vector<std::int32_t> first_use_;   // [atoms + 1]
     std::vector<std::int32_t> use_;         // rules that an atom is a condition of, once for every time it is
 };
 

@@ -75,7 +75,7 @@ def card(name: str, run: str, candidates: dict[str, PolicyFile], is_named: bool)
         for entry, policy in candidates.items()
     )
     varied = ["  Runs about equal in that were told apart by more generated problems (`docs/training.md`)."]
-    own = int(training["generated_problems"]) if "generated_problems" in training else 0
+    own = int(record.get("generated_problems", training.get("generated_problems", 0)))
     data = f"{record['training_problems'] - own} training problems of the track"
     data += f" and {own} generated ones" if own else ""
     curve = "\n".join(

@@ -233,6 +233,13 @@ def test_policies_of_suites(suites: Path, tmp_path: Path) -> None:
     warnings: list[str] = []
     assert make_runs([*find_suites(suites), *blocks], Job("", "", policy=str(folder)), warn=warnings.append) == runs
     assert [text.partition("fits the domain ")[2].partition(" ")[0] for text in warnings] == ["'ferry'", "'miconic'"]
+    write_suite(tmp_path / "more" / "ferry", "ferry", "easy", 1, seed=1)
+    both = [*find_suites(tmp_path / "more"), *blocks]
+    with pytest.raises(NoPolicyError, match="'ferry'"):  # nothing is left of the split
+        make_runs(both, Job("", "", policy=str(folder)), ["easy"])
+    warnings.clear()
+    assert make_runs(both, Job("", "", policy=str(folder)), ["training"], warn=warnings.append)
+    assert warnings == []  # it has no such split
     with pytest.raises(PolicyError, match="no such file"):
         make_runs(blocks, Job("", "", policy="none.safetensors"))
     with pytest.raises(PolicyError, match=r"there is no policy 'goal-cuont'.*did you mean 'goal-count'"):

@@ -173,6 +173,17 @@ def test_a_plan_never_overwrites_an_input(tmp_path: Path, capsys: pytest.Capture
     assert Path(task[1]).read_text() == text
 
 
+def test_nor_does_it_remove_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbered plans of an earlier call go; a problem or a policy of such a name is refused."""
+    shutil.copy(BLOCKS[1], "p.1")
+    assert run(["plan", BLOCKS[0], "p.1", "--policy", "random", "--plan-file", "p"]) == ExitCode.USAGE_ERROR
+    shutil.copy(UNTRAINED, "dk.1")
+    assert run(["plan", *BLOCKS, "--policy", "dk.1", "--plan-file", "dk"]) == ExitCode.USAGE_ERROR
+    assert run(["ipc-plan", "dk", *BLOCKS, "dk"]) == ExitCode.USAGE_ERROR
+    assert capsys.readouterr().err.count("would overwrite an input file") == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dk.1", "p.1"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["none.pddl", BLOCKS[1]], [BLOCKS[0], "none.pddl"], [*BLOCKS, "--policy", "ferry"], [*BLOCKS, "--policy", "none"]],

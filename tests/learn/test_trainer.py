@@ -81,7 +81,12 @@ def test_nobody_elses_random_numbers_change() -> None:
 
 
 @pytest.mark.parametrize(
-    "extra", [[], ["average=0.9", "target_every=2", "clip=0.5", "layers_least=1", "keep_failed=true", "searches=2"]]
+    "extra",
+    [
+        [],
+        ["average=0.9", "target_every=2", "clip=0.5", "layers_least=1", "keep_failed=true", "searches=2"],
+        ["curriculum=4"],
+    ],
 )
 def test_a_restored_run_goes_on_as_if_nothing_had_happened(extra: list[str]) -> None:
     tasks = small_tasks("blocksworld", 6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import deque
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS
+from tests.policy.test_rollout import chain
 from tests.random_tasks import random_task, random_tasks
+from tests.tasks import domain_of, task_of
 
 from saltus import _kernel
 from saltus.lookahead import actions, applicable_actions, is_hopeless, random_action, reference, successor_state
@@ -148,6 +151,48 @@ def test_what_little_work_finds_is_true(task: Task, seed: int, work: int) -> Non
         goal = Goal([atom])
         if is_hopeless(task, task.initial_state, goal, work=work, **JOINED):
             assert is_hopeless(task, task.initial_state, goal)
+
+
+def test_as_many_atoms_as_allowed() -> None:
+    """One rule a link, with a condition and an atom that is added; one atom less is too few."""
+    task = kernel_task(chain(8, goal=7))
+    links = 7 + 6
+    rules = _kernel.GroundRelaxation(task, 2 * links)
+    assert (rules.complete, rules.rules) == (True, links)
+    assert not _kernel.GroundRelaxation(task, 2 * links - 1).complete
+
+
+def test_many_conditions_of_one_action() -> None:
+    """More than sixteen bits count: a condition on all pairs of 256 objects."""
+    names = [f"o{i}" for i in range(256)]
+    domain = domain_of("""(define (domain all) (:requirements :adl) (:constants o0) (:predicates (r ?x ?y) (done))
+      (:action f :parameters () :precondition (forall (?x ?y) (r ?x ?y)) :effect (done))
+      (:action g :parameters () :precondition (done) :effect (not (r o0 o0)))
+      (:action h :parameters () :precondition (done) :effect (r o0 o0)))""")
+    pairs = " ".join(f"(r {a} {b})" for a in names for b in names)
+    text = f"(define (problem p) (:domain all) (:objects {' '.join(names[1:])}) (:init {pairs}) (:goal (done)))"
+    task = task_of(domain, text)
+    assert not is_hopeless(task, task.initial_state, task.goal)
+    assert not is_hopeless(task, task.initial_state, task.goal, **JOINED)
+    less = State(task.initial_state.codes[1:])
+    assert is_hopeless(task, less, task.goal)
+
+
+def test_counting_is_bounded() -> None:
+    """Objects that must differ from each other cannot be counted part by part; giving up takes no time."""
+    domain = domain_of("""(define (domain clique) (:requirements :equality :negative-preconditions)
+      (:predicates (p ?x) (done))
+      (:action f :parameters (?a ?b ?c ?d)
+        :precondition (and (p ?a) (not (= ?a ?b)) (not (= ?a ?c)) (not (= ?a ?d)) (not (= ?b ?c)) (not (= ?b ?d))
+          (not (= ?c ?d)))
+        :effect (and (done) (p ?b))))""")
+    names = [f"o{i}" for i in range(300)]
+    text = f"(define (problem p) (:domain clique) (:objects {' '.join(names)}) (:init (p o0)) (:goal (done)))"
+    task = task_of(domain, text)
+    start = time.perf_counter()
+    assert not is_hopeless(task, task.initial_state, task.goal)
+    assert not _kernel.GroundRelaxation(kernel_task(task), 200_000).complete
+    assert time.perf_counter() - start < 30  # all of them would take a quarter of an hour
 
 
 def test_foreign_codes_are_refused(ipc: Path) -> None:

@@ -181,4 +181,4 @@ def test_policies_of_a_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     other = tmp_path / "domain.pddl"
     other.write_text(domain.read_text().replace("holding", "carrying"))
     assert run(["policies", "--domain", str(other)]) == ExitCode.INPUT_ERROR
-    assert "goal-count needs none" in capsys.readouterr().err
+    assert "goal-count plans without" in capsys.readouterr().err

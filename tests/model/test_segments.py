@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional
 
 from saltus import _kernel
@@ -110,3 +115,42 @@ def test_what_does_not_fit_is_refused() -> None:
         _kernel.smooth_maximum_streamed(rows, np.array([0, 1, 7], np.int32), 12.0, np.zeros((2, 4)))
     with pytest.raises(ValueError, match="do not fit"):
         _kernel.smooth_maximum_streamed(rows, np.array([0, 1], np.int32), 12.0, np.zeros((2, 4)))
+
+
+def placed(values: NDArray[Any], offset: int) -> NDArray[Any]:
+    """A copy that begins so many elements after a multiple of sixteen of them."""
+    room = np.zeros(values.size + 64, values.dtype)
+    start = -(room.ctypes.data // values.itemsize) % 16 + offset
+    copy = room[start : start + values.size].reshape(values.shape)
+    copy[...] = values
+    return copy
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [7, 8, 32, 96])
+def test_results_do_not_depend_on_where_arrays_lie(real: type[np.floating], width: int) -> None:
+    """Bit for bit, in place or not: a training run must come out the same every time."""
+    rng = np.random.default_rng(width)
+    rows, count = 37, 11
+    values = (3 * rng.standard_normal((rows, width))).astype(real)
+    owner = rng.integers(0, count, rows).astype(np.int32)
+    source = np.argsort(owner, kind="stable").astype(np.int32)
+    offset = np.searchsorted(owner[source], np.arange(count + 1)).astype(np.int32)
+    seen: dict[str, set[bytes]] = defaultdict(set)
+    for one, two in itertools.product(range(0, 16, 3), range(0, 16, 5)):
+        x, output = placed(values, one), placed(values, two)
+        joined = placed(np.zeros((count, width), real), two)
+        _kernel.mish(x, output, 1)
+        seen["mish"].add(output.tobytes())
+        _kernel.mish_backward(x, x, output, 1)
+        seen["backward"].add(output.tobytes())
+        _kernel.smooth_maximum_streamed(x, owner, 12.0, joined)
+        seen["streamed"].add(joined.tobytes())
+        _kernel.smooth_maximum(x, offset, source, 12.0, joined, output, 1)
+        seen["smooth"].add(joined.tobytes() + output.tobytes())
+        _kernel.smooth_maximum(x, offset, source, 12.0, joined, x, 1)
+        seen["smooth"].add(joined.tobytes() + x.tobytes())
+        x = placed(values, one)
+        _kernel.mish(x, x, 1)
+        seen["mish"].add(x.tobytes())
+    assert {name: len(results) for name, results in seen.items()} == dict.fromkeys(seen, 1)

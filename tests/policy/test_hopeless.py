@@ -35,6 +35,16 @@ def fork(traps: int = 2) -> Task:
     )
 
 
+def closed_fork() -> Task:
+    """The goal needs two places at once, which the relaxation believes in, and every way ends among traps."""
+    links = "(next n0 n1) (next n0 n2) (next n1 t0) (next n2 t0) (next t0 t1) (next t1 t0)"
+    return task_of(
+        domain_of(FORK),
+        f"(define (problem c) (:domain fork) (:objects n0 n1 n2 t0 t1) (:init (at n0) {links})"
+        " (:goal (and (at n1) (at n2))))",
+    )
+
+
 class TrapLover(Planner):
     """Likes places the more, the earlier they are named: traps first."""
 
@@ -89,6 +99,10 @@ def test_what_asking_takes_is_told_and_every_state_is_asked_about_once(monkeypat
     assert end.seconds >= end.seconds_dead_ends >= 0.01 * len(asked) > 0
     assert len({*asked}) == len(asked)
     assert TrapLover(PLAIN).solve(fork()).seconds_dead_ends == 0
+    asked.clear()
+    lost = TrapLover(RELAXED).solve(closed_fork(), search=True)
+    assert (lost.outcome, lost.solved) == (Outcome.FAILED, False)
+    assert lost.seconds_dead_ends >= 0.01 * len(asked) > 0
 
 
 def test_exploration_learns_from_the_end() -> None:

@@ -67,23 +67,24 @@ def make_runs(
                 f"there is no split {split!r}{suggestion(split, known)}; there are {', '.join(known)}"
             )
     runs: list[Run] = []
-    missing: list[NoPolicyError] = []
+    missing: list[str] = []
     for suite in suites:
+        wanted = {split: paths for split, paths in suite.splits.items() if not splits or split in splits}
+        if not wanted:
+            continue
         try:
             prepared = replace(job, domain=str(suite.domain), policy=policy_for(suite, job))
         except NoPolicyError as error:
-            missing.append(error)
-            if len(missing) == len(suites):
-                raise
+            missing.append(str(error))
             continue
         configuration = prepared.configuration()
-        for split, paths in suite.splits.items():
-            if splits and split not in splits:
-                continue
+        for split, paths in wanted.items():
             stems = Counter(path.stem for path in paths)
             for path in paths:
                 name = path.stem if stems[path.stem] == 1 else f"{path.parent.name}-{path.stem}"
                 runs.append(Run(suite.name, split, name, replace(prepared, problem=str(path)), configuration))
+    if missing and not runs:
+        raise NoPolicyError("\n".join(missing))
     for reason in missing:
         warn(f"left out: {reason}")
     return runs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -145,7 +144,7 @@ def show_record(tally: Tally, record: Record | None, total: int) -> None:
     """A line about a run that has ended."""
     if record is not None:
         names = f"{record['domain']} {record['split']} {record['problem']}"
-        print(f"{tally.done} of {total}: {names}: {record['outcome']}, {record['seconds']:.1f} s", file=sys.stderr)
+        output.note(f"{tally.done} of {total}: {names}: {record['outcome']}, {record['seconds']:.1f} s")
 
 
 def show_summary(runs: Sequence[Run], records: Sequence[Record], tally: Tally, out: Path) -> None:

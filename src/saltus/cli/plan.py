@@ -33,7 +33,7 @@ from saltus.cli.options import (
 )
 from saltus.errors import ConfigurationError, InputError
 from saltus.policy.attempt import Outcome
-from saltus.policy.shipped import SHIPPED
+from saltus.policy.shipped import SHIPPED, numbered_files
 from saltus.task import write_plan
 
 ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVALID, Outcome.CRASH}
@@ -98,7 +98,7 @@ def plan(
         threads=threads,
     )
     writer = PlanWriter(plan_file, numbered=improve)
-    writer.check(domain, problem)
+    writer.check(domain, problem, Path(policy))
     started = timestamp()
     result = watched(job, writer)
     show_messages(result)
@@ -155,7 +155,7 @@ def ipc_plan(
         threads=threads,
     )
     writer = PlanWriter(plan_file, numbered=False)
-    writer.check(domain, task)
+    writer.check(domain, task, *numbered_files(knowledge))
     result = watched(job, writer)
     show_messages(result)
     show_result(result, writer)
@@ -176,26 +176,28 @@ class PlanWriter:
         flaw = check_folder(self.path)
         if flaw is not None:
             raise InputError(flaw)
+        places = [self.path, *self.earlier()]
         for path in inputs:
-            with suppress(OSError):
-                if path.samefile(self.path):
-                    raise ConfigurationError(f"{self.path}: the plan would overwrite an input file")
+            for place in places:
+                with suppress(OSError):
+                    if path.samefile(place):
+                        raise ConfigurationError(f"{place}: the plan would overwrite an input file")
+
+    def earlier(self) -> list[Path]:
+        """Plans of an earlier call: the file itself, and numbered ones."""
+        numbered = re.compile(re.escape(self.path.name) + r"(\.[0-9]{1,9})?")
+        return [path for path in self.path.parent.iterdir() if numbered.fullmatch(path.name) and path.is_file()]
 
     def clear(self) -> None:
         """Removes plans of an earlier call, so that none is taken for this one's."""
         if self.cleared:
             return
         self.cleared = True
-        for old in self.path.parent.iterdir():
-            number = old.name.removeprefix(f"{self.path.name}.")
-            same = old.name == self.path.name
-            if same or (old.name.startswith(f"{self.path.name}.") and re.fullmatch(r"[0-9]{1,9}", number)):
-                if not old.is_file():
-                    continue
-                try:
-                    old.unlink()
-                except OSError as error:
-                    raise InputError(f"{old}: an earlier plan cannot be removed: {error.strerror or error}") from error
+        for old in self.earlier():
+            try:
+                old.unlink()
+            except OSError as error:
+                raise InputError(f"{old}: an earlier plan cannot be removed: {error.strerror or error}") from error
 
     def write(self, result: Result) -> None:
         """Writes the plan of a result."""

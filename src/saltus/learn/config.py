@@ -157,6 +157,10 @@ class TrainingSpec:
         for name in ("discount", "beta", "original_share", "larger_from", "average"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigurationError(f"training: {name} is {getattr(self, name)}, expected 0 to 1")
+        if self.curriculum > self.episodes:
+            raise ConfigurationError(
+                f"training: curriculum is {self.curriculum}, more than episodes, {self.episodes}: it would never end"
+            )
         if self.average == 1:
             raise ConfigurationError("training: average is 1, expected less: the policy would never change")
         if not self.dead_end <= -1:

@@ -331,6 +331,7 @@ class Run:
             "domain": self.problems.domain.name,
             "suite": self.problems.name,
             "training_problems": len(trainer.tasks),
+            "generated_problems": len(trainer.tasks) - len(self.problems.training),
             "largest_training_problem": max(len(task.objects) for task in trainer.tasks),
             "seed": self.description.seed,
             "episode": trainer.episode,

@@ -20,13 +20,13 @@ from saltus.task.compile import MAX_VARIABLES
 NO_LIMIT = 2**62
 
 HOPELESS_WORK = 4_000_000
-"""Steps, some tenths of a second. Floortile's largest problems take 2 million, rovers' do not fit."""
+"""Steps of joins where actions cannot be grounded, some tenths of a second."""
 
 GROUND_ATOMS = 20_000_000
-"""Some 200 MB while they are made. Sokoban's largest problems have 15 million."""
+"""Sokoban's largest problems have 12 million, in 120 MB; so many that all differ would take a gigabyte."""
 
 FEW_ATOMS = 200_000
-"""Of ground actions that are made at once, in some milliseconds."""
+"""Of ground actions that are made at once, in some hundredths of a second."""
 
 JOIN_WORK = 20_000
 """Steps, some milliseconds, after which the actions of a large task are grounded."""

@@ -224,7 +224,13 @@ class _Run:
 
     def end(self, outcome: Outcome, *, greedy: bool = False, detail: str = "") -> Attempt:
         """The end of the attempt, or of its rollout."""
-        self.now = replace(self.now, outcome=outcome, detail=detail, seconds=self.seconds())
+        self.now = replace(
+            self.now,
+            outcome=outcome,
+            detail=detail,
+            seconds=self.seconds(),
+            seconds_dead_ends=self.avoided.seconds,
+        )
         if greedy:
             self.now = replace(self.now, greedy_outcome=outcome)
         return self.now

@@ -77,7 +77,8 @@ class Hopeless(StrEnum):
 
 MOST_AVOIDED = 100
 """Hopeless states that one decision may find; the next candidate is jumped to unseen. A test takes tenths of a second
-at worst, and policies that were trained with dead ends put few of them first."""
+on the largest problems (once some seconds, to ground actions), and policies that were trained with dead ends put few of
+them first."""
 
 
 @dataclass(frozen=True, eq=False)

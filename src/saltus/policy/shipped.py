@@ -118,7 +118,7 @@ def find_policy(domain: Domain, folder: Path | None = None) -> Path:
     there = f"there are {_listed(list(known))}" if known else "there is none at all"
     raise NoPolicyError(
         f"no policy {where} fits the domain {domain.name!r} ({domain.file}); {there}. "
-        "`saltus train` learns one; --policy goal-count needs none"
+        "`saltus train` learns one; goal-count plans without"
     )
 
 

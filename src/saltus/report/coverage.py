@@ -130,7 +130,9 @@ def _partial(table: PaperTable, series: Sequence[Series], counts: Sequence[Count
     parts = [f"{entry.label} {count:,}" for entry, count in zip(series, tried, strict=True) if count != of]
     notes = [f"Problems tried, of the paper's {of:,}: {', '.join(parts)}."] if parts else []
     if any(tried):
-        notes.append("Problems belong here by the names of domain and split: generated ones of the same names count, too.")
+        notes.append(
+            "Problems belong here by the names of domain and split: generated ones of the same names count, too."
+        )
     return notes
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import deque
 from pathlib import Path
 
@@ -179,7 +178,8 @@ def test_many_conditions_of_one_action() -> None:
 
 
 def test_counting_is_bounded() -> None:
-    """Objects that must differ from each other cannot be counted part by part; giving up takes no time."""
+    """Objects that must differ from each other cannot be counted part by part; all of them would take a quarter of an
+    hour."""
     domain = domain_of("""(define (domain clique) (:requirements :equality :negative-preconditions)
       (:predicates (p ?x) (done))
       (:action f :parameters (?a ?b ?c ?d)
@@ -189,10 +189,8 @@ def test_counting_is_bounded() -> None:
     names = [f"o{i}" for i in range(300)]
     text = f"(define (problem p) (:domain clique) (:objects {' '.join(names)}) (:init (p o0)) (:goal (done)))"
     task = task_of(domain, text)
-    start = time.perf_counter()
     assert not is_hopeless(task, task.initial_state, task.goal)
     assert not _kernel.GroundRelaxation(kernel_task(task), 200_000).complete
-    assert time.perf_counter() - start < 30  # all of them would take a quarter of an hour
 
 
 def test_foreign_codes_are_refused(ipc: Path) -> None:

@@ -80,7 +80,7 @@ def print_largest(greedy: Runs) -> None:
     solved = sorted((run for run in greedy.values() if is_solved(run)), key=lambda run: (run["domain"], run["objects"]))
     for domain, run in {run["domain"]: run for run in solved}.items():
         jumps, seconds = run["choices"], run["seconds"]
-        cells = [f"{run['split']} {run['problem']}", run["objects"], jumps, run["plan_length"], f"{seconds:.0f}"]
+        cells = [f"{run['split']} {run['problem']}", run["objects"], jumps, run["plan_length"], f"{seconds:,.0f}"]
         cells += [f"{seconds / jumps:.2f} s", f"{run['peak_memory_mb'] / 1000:.1f} GB"]
         print(f"| {domain} | {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in cells)} |")
 

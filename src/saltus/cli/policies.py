@@ -40,8 +40,8 @@ def policies(
     wanted = parse_domain(Source.from_file(domain)) if domain is not None else None
     found = {str(path): load_policy_file(path, wanted) for path in files or []}
     if not files:
-        known = shipped_policies() if wanted is None else {policy_name(path): path for path in [find_policy(wanted)]}
-        found = {name: load_policy_file(path) for name, path in known.items()}
+        paths = list(shipped_policies().values()) if wanted is None else [find_policy(wanted)]
+        found = {policy_name(path): load_policy_file(path) for path in paths}
     if json:
         output.print_json([{**facts(name, policy), "record": policy.record} for name, policy in found.items()])
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from saltus.domains.registry import DOMAINS, generate_problem
 from saltus.model.policy_file import domain_signature
@@ -23,8 +24,8 @@ SEEDS = 8
 def find_domain(domain: Domain) -> str | None:
     """Name of the registered domain with the same types, predicates and schemas; None if there is none."""
     wanted = domain_signature(domain)
-    for name, entry in DOMAINS.items():
-        if domain_signature(parse_domain(Source.from_file(entry.path))) == wanted:
+    for name in DOMAINS:
+        if domain_signature(_registered(name)) == wanted:
             return name
     return None
 
@@ -90,11 +91,17 @@ def generated_task(
 ) -> Task:
     """The task of problem `index` of `count` in a split, as `generate_problem` makes it; of one's own copy of the
     domain, if there is one."""
-    own = parse_domain(Source.from_file(DOMAINS[name].path))
+    own = _registered(name)
     text = generate_problem(name, split, index, count, seed, overrides)
     known = own if domain is None else replace(domain, name=own.name)  # the user's may differ
     problem = parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), known)
     return build_task(own if domain is None else domain, problem)
+
+
+@cache
+def _registered(name: str) -> Domain:
+    """The domain of the registry, read once."""
+    return parse_domain(Source.from_file(DOMAINS[name].path))
 
 
 def _spread(tasks: Sequence[Task], count: int) -> list[Task]:

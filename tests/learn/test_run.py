@@ -112,6 +112,65 @@ def trained(suite: Path, out: Path, *extra: str, episodes: int = 6) -> Path:
     return out
 
 
+class TestFrom:
+    """Runs that begin with the weights of a policy."""
+
+    def test_begins_with_its_weights(self, suite: Path, tmp_path: Path) -> None:
+        first = trained(suite, tmp_path / "first", episodes=3) / "policy.safetensors"
+        start = ["--from", str(first), "--seed", "9"]
+        settings = ("layers=3", "average=0.9", "target_every=2")
+        out = tmp_path / "second"
+        slow = options(*settings, "learning_rate=1e-12", "learning_rate_end=1e-12", episodes=2)
+        assert command(["train", str(suite), "--out", str(out), *start, *slow]) == 0
+        before, after = load_file(first), load_file(out / "policy.safetensors")
+        assert all(torch.allclose(before[name], after[name], atol=1e-6) for name in before)
+        state = load_file(out / "state.safetensors")
+        for name, weights in before.items():
+            assert all(
+                torch.allclose(weights, state[f"learner.{part}.{name}"], atol=1e-6)
+                for part in ("network", "target", "averaged")
+            )
+        assert json.loads((out / "config.json").read_text())["start"] == str(first)
+        assert load_policy_file(out / "policy.safetensors").record["start"] == "policy.safetensors"
+
+    def test_goes_on_without_the_policy_but_not_with_another(
+        self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        first = trained(suite, tmp_path / "first", episodes=1) / "policy.safetensors"
+        start = ["--from", str(first), *options(episodes=4)]
+        for name in ("whole", "broken", "new"):
+            assert command(["train", str(suite), "--out", str(tmp_path / name), *start]) == 0
+        whole, broken, new = (tmp_path / name for name in ("whole", "broken", "new"))
+        resume = ["--resume", "--device", "cpu", "--threads", "1"]
+        (new / "state.safetensors").unlink()  # as if killed before the first checkpoint
+        assert command(["train", str(suite), "--out", str(new), *resume]) == 0
+        assert log_of(new) == log_of(whole)
+        other = trained(suite, tmp_path / "other", episodes=1) / "policy.safetensors"
+        capsys.readouterr()
+        assert command(["train", str(suite), "--out", str(whole), "--from", str(other), *resume]) == 33
+        assert "--from cannot change it" in capsys.readouterr().err
+        first.unlink()
+        assert command(["train", str(suite), "--out", str(broken), *resume, "--set", "episodes=5"]) == 0
+        assert len([entry for entry in log_of(broken) if entry["kind"] == "episode"]) == 5
+
+    def test_what_does_not_fit_is_refused(
+        self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        first = trained(suite, tmp_path / "first", episodes=1) / "policy.safetensors"
+        for start, setting, code, words in (
+            (str(first), "embedding=16", 33, "model.embedding is 16, but 8"),
+            (str(first), "encoding.kind=int", 33, "encoding.kind is int, but ad"),
+            ("miconic", "embedding=8", 31, "another domain"),
+            (str(tmp_path / "none.safetensors"), "embedding=8", 31, "no such file"),
+            ("mconic", "embedding=8", 31, "did you mean 'miconic'"),
+        ):
+            out = tmp_path / "refused"
+            capsys.readouterr()
+            assert command(["train", str(suite), "--out", str(out), "--from", start, *options(setting)]) == code, start
+            assert words in capsys.readouterr().err
+            assert not out.exists()
+
+
 class TestResume:
     """What may change and what may not when a run goes on."""
 

@@ -53,6 +53,10 @@ def train(
     device: Device = "auto",
     threads: Threads = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", help="Policy (a name or file) whose weights to begin with, instead of random ones."),
+    ] = None,
 ) -> None:
     """Learn a policy from a folder of small problems.
 
@@ -64,7 +68,7 @@ def train(
     """
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
-    run = open_run(folder, out, config, settings or [], seed, device, threads, resume)
+    run = open_run(folder, out, config, settings or [], seed, device, threads, resume, start)
     with stop_signals() as stopped, shown(run) as show:
         for event in run.events(lambda: bool(stopped), seconds):
             show(event)
@@ -80,22 +84,27 @@ def open_run(
     device: str,
     threads: int | None,
     resume: bool,
+    start: str | None = None,
 ) -> Run:
     """The run of a command line: a new one, or the one in the folder."""
     from saltus.learn.config import load_configuration
     from saltus.learn.problems import load_problems
     from saltus.learn.run import Run, RunDescription, RunFolder
-    from saltus.policy.shipped import find_device
+    from saltus.model.policy_file import load_policy_file
+    from saltus.policy.shipped import find_device, policy_path
 
     place = find_device(device)
+    begin = str(policy_path(start).resolve()) if start is not None else None
     run_folder = RunFolder(out, output.warning)
     if resume:
-        description = resumed(run_folder.describe(), config, settings, seed)
+        description = resumed(run_folder.describe(), config, settings, seed, begin)
     else:
-        description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings))
+        description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings), begin)
     configuration = description.configuration
     problems = load_problems(folder, configuration)
     trainer = make_trainer(problems, configuration, description.seed, place, threads)
+    if description.start is not None and not run_folder.state.exists():  # a saved state has weights of its own
+        trainer.start_from(load_policy_file(description.start))
     run = Run(trainer, run_folder, problems, description)
     try:
         if resume:
@@ -132,7 +141,9 @@ def make_trainer(
     return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=place, threads=threads)
 
 
-def resumed(description: RunDescription, config: str | None, settings: list[str], seed: int | None) -> RunDescription:
+def resumed(
+    description: RunDescription, config: str | None, settings: list[str], seed: int | None, start: str | None
+) -> RunDescription:
     """The description of a run that goes on; of what makes it up only the number of episodes may change."""
     from dataclasses import replace
 
@@ -147,6 +158,9 @@ def resumed(description: RunDescription, config: str | None, settings: list[str]
         )
     if seed is not None and seed != description.seed:
         raise ConfigurationError(f"--resume: the run's seed is {description.seed}, --seed cannot change it")
+    if start is not None and start != description.start:
+        began = f"the policy {description.start}" if description.start else "random weights"
+        raise ConfigurationError(f"--resume: the run began with {began}, --from cannot change it")
     return replace(description, configuration=wanted)
 
 

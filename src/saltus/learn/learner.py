@@ -7,6 +7,7 @@ for. On a GPU steps are replayed as CUDA graphs (`cuda_graphs.py`) where the enc
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +155,12 @@ class Learner:
         """Copies the weights to the network that values successors."""
         if self.target is not None:
             self.target.load_state_dict(self.network.state_dict())
+
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Sets the weights of the network and its copies."""
+        for module in (self.network, self.target, self.averaged):
+            if module is not None:
+                module.load_state_dict(weights)
 
     def prepare(self, batch: TrainingBatch) -> Any:
         """What `step` takes: everything of it that needs no learning thread is done here."""

@@ -1,6 +1,6 @@
 """Stage `learn`: the folder of a run. Everything in it is readable at any time, and a run can go on after kill -9.
 
-    config.json            the resolved configuration, the problems' folder, the seed
+    config.json            the resolved configuration, the problems' folder, the seed, what it began with
     log.jsonl              one line an episode and a validation
     state.safetensors      the whole run as of the last checkpoint: weights, optimiser, replay, random generators
     checkpoints/NNNN.safetensors    the policy as of every validation
@@ -48,11 +48,15 @@ class RunDescription:
     """Folder of the problems."""
     seed: int
     configuration: Configuration
+    start: str | None = None
+    """File of the policy whose weights it began with; None for random ones."""
 
     def to_json(self) -> str:
         """Text of `config.json`."""
-        values = {"version": VERSION, "problems": self.problems, "seed": self.seed, **plain_values(self.configuration)}
-        return json.dumps(values, indent=2) + "\n"
+        values: dict[str, Any] = {"version": VERSION, "problems": self.problems, "seed": self.seed}
+        if self.start is not None:
+            values["start"] = self.start
+        return json.dumps(values | plain_values(self.configuration), indent=2) + "\n"
 
 
 @dataclass
@@ -120,7 +124,8 @@ class RunFolder:
             if values.pop("version") != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
             problems, seed = str(values.pop("problems")), int(values.pop("seed"))
-            return RunDescription(problems, seed, configuration_of(values))
+            start = values.pop("start", None)
+            return RunDescription(problems, seed, configuration_of(values), str(start) if start is not None else None)
         except FileNotFoundError as error:
             raise InputError(f"{self.path}: no run to resume, it has no config.json") from error
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -334,6 +339,7 @@ class Run:
             "generated_problems": len(trainer.tasks) - len(self.problems.training),
             "largest_training_problem": max(len(task.objects) for task in trainer.tasks),
             "seed": self.description.seed,
+            "start": Path(start).name if (start := self.description.start) is not None else None,
             "episode": trainer.episode,
             "seconds": round(self.elapsed, 1),
             "configuration": plain_values(trainer.configuration),

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from saltus.learn.replay import Replay
 from saltus.learn.validation import Validation, measure
 from saltus.lookahead import Conjunction
 from saltus.model import RelationalNetwork
+from saltus.model.policy_file import PolicyFile
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
 from saltus.task import Task
 
@@ -161,6 +162,21 @@ class Trainer:
             return [[] for _ in self.tasks]
         spec = self.spec
         return [lifted_subgoals(task, rng, spec.hindsight_atoms, spec.hindsight_variants) for task in self.tasks]
+
+    def start_from(self, file: PolicyFile) -> None:
+        """Begins with the weights of a policy, which may have another lookahead and another number of layers."""
+        file.check_domain(self.tasks[0].domain)
+        own, spec = self.configuration, file.network.spec
+        for section, wanted, found in (
+            ("encoding", asdict(own.encoding), asdict(file.encoding)),
+            ("model", asdict(own.model), asdict(replace(spec, layers=own.model.layers))),
+        ):
+            for key, value in wanted.items():
+                if found[key] != value:
+                    raise ConfigurationError(
+                        f"{section}.{key} is {value}, but {found[key]} in the policy to begin with"
+                    )
+        self.learner.set_weights(file.network.state_dict())
 
     def policy(self) -> LearnedPolicy:
         """The policy, which goes on learning with the run."""

@@ -24,6 +24,7 @@ from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
 from saltus.policy import Limits, Outcome
+from saltus.policy.shipped import policy_path
 from saltus.task import find_suites, load, read_plan, validate
 
 POLICY = ROOT / "examples" / "blocksworld" / "untrained.safetensors"
@@ -219,6 +220,13 @@ def test_an_error_while_recording_stops_the_benchmark(suites: Path, tmp_path: Pa
     with Full(tmp_path / "records.jsonl") as file, pytest.raises(InputError, match="disk full"):
         bench(runs, file, LocalRunner(2), protocol="open")
     assert children_of(os.getpid()) == []
+
+
+def test_a_name_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "blocksworld").mkdir()  # as where the suites are
+    monkeypatch.chdir(tmp_path)
+    runs = make_runs(find_suites(ROOT / "examples" / "blocksworld"), Job("", "", policy="blocksworld"))
+    assert {run.job.policy for run in runs} == {str(policy_path("blocksworld"))}
 
 
 def test_policies_of_suites(suites: Path, tmp_path: Path) -> None:

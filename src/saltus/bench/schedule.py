@@ -23,7 +23,7 @@ from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyE
 from saltus.pddl import Source, parse_domain
 from saltus.policy.attempt import Outcome
 from saltus.policy.policies import YARDSTICKS
-from saltus.policy.shipped import SHIPPED, find_policy, policy_path
+from saltus.policy.shipped import SHIPPED, find_policy, policy_path, shipped_policies
 from saltus.task import Suite
 
 
@@ -95,7 +95,7 @@ def policy_for(suite: Suite, job: Job) -> str:
     if job.planner == LAMA or job.policy in YARDSTICKS:
         return job.policy
     folder = Path(job.policy)
-    if job.policy == SHIPPED or folder.is_dir():
+    if job.policy == SHIPPED or (folder.is_dir() and job.policy not in shipped_policies()):
         domain = parse_domain(Source.from_file(suite.domain))
         return str(find_policy(domain) if job.policy == SHIPPED else find_policy(domain, folder))
     path = policy_path(job.policy)

@@ -197,6 +197,9 @@ class TestResume:
         assert "training.batch" in self.refused(capsys, 33, *place, "--set", "batch=9")
         assert "model.embedding" in self.refused(capsys, 33, *place, "--config", "tiny")
         assert "seed is 0" in self.refused(capsys, 33, *place, "--seed", "3")
+        before = (out / "config.json").read_text()
+        assert "made 2 episodes already" in self.refused(capsys, 33, *place, "--set", "episodes=1")
+        assert (out / "config.json").read_text() == before
         resume = ["train", *place, "--resume", "--seed", "0", "--set", "batch=4", "--set", "episodes=3"]
         assert command([*resume, "--device", "cpu"]) == 0
         assert json.loads((out / "config.json").read_text())["training"]["episodes"] == 3

@@ -110,6 +110,11 @@ def open_run(
         if resume:
             run_folder.hold()
             run.elapsed = run_folder.load_state(trainer)
+            if trainer.episode > trainer.spec.episodes:
+                raise ConfigurationError(
+                    f"--resume: the run has made {trainer.episode} episodes already, "
+                    f"training.episodes is {trainer.spec.episodes}"
+                )
             run_folder.write_description(description)
         else:
             run_folder.create(description)

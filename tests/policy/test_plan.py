@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,19 @@ from tests.policy.test_rollout import CHAIN, FarthestPolicy, blocks, chain
 from tests.tasks import domain_of, task_of
 
 from saltus.lookahead import LookaheadSpec, lookahead_batch
-from saltus.policy import Attempt, Decision, GoalCountPolicy, JumpSearch, Limits, Outcome, RandomPolicy, attempts
+from saltus.policy import (
+    Attempt,
+    Decision,
+    GoalCountPolicy,
+    JumpSearch,
+    Limits,
+    Outcome,
+    RandomPolicy,
+    attempts,
+    load_policy,
+)
 from saltus.policy.attempt import EXIT_CODES, PROTOCOLS
-from saltus.policy.plan import NO_LIMITS
+from saltus.policy.plan import BESIDE_STATES, NO_LIMITS
 from saltus.policy.search import WEIGHTS
 from saltus.task import Plan, Task, validate
 
@@ -56,7 +68,7 @@ class Named:
         return decisions
 
 
-def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: bool) -> Attempt:
+def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: Any) -> Attempt:
     """The attempt at its end."""
     return list(attempts(policy, task, limits, **options))[-1]
 
@@ -194,6 +206,61 @@ def test_the_search_is_the_same_every_time_and_does_not_depend_on_its_cache(monk
     assert run() == first
     monkeypatch.setattr("saltus.policy.search.CACHED_NODES", 0)
     assert run() == first
+
+
+def lured(length: int) -> tuple[Named, Task]:
+    """A policy that follows every way but the one to the goal, and its task."""
+    ways = " ".join(f"a-{way}0 " + " ".join(f"{way}{i}-{way}{i + 1}" for i in range(length)) for way in "pq")
+    names = ["a", "c", "g", *(f"{way}{i}" for way in "pq" for i in range(length + 1))]
+    values = {name: -100.0 if name in "cg" else -1.0 for name in names}
+    return Named(values), roads(f"{ways} a-c c-g", "a", "g")
+
+
+def test_a_search_beside_finds_what_the_policy_leads_away_from() -> None:
+    policy, task = lured(20)
+    alone = last(policy, task, search=True)
+    assert (alone.found_by, alone.beside_choices) == ("search", 0)
+    others = [GoalCountPolicy(np.random.default_rng(0), policy.lookahead) for _ in range(2)]
+    end, again = (last(lured(20)[0], task, search=True, beside=other) for other in others)
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.FAILED, "search beside")
+    assert end.plan == Plan.of(["(go a c)", "(go c g)"])
+    assert end.search_choices < alone.search_choices
+    assert end.beside_choices > end.search_choices
+    assert replace(again, seconds=0, seconds_plan=0, seconds_dead_ends=0) == replace(
+        end, seconds=0, seconds_plan=0, seconds_dead_ends=0
+    )
+
+
+def test_the_searches_share_what_they_look_at() -> None:
+    """On a way that never ends every tree has two states."""
+    names = [f"n{i}" for i in range(600)]
+    task = roads(" ".join(f"{a}-{b}" for a, b in pairwise(names)), "n0", "g")
+    policy = Named(dict.fromkeys(names, -1.0))
+    other = GoalCountPolicy(np.random.default_rng(0), policy.lookahead)
+    moments = list(attempts(policy, task, Limits(choices=20), search=True, beside=other))
+    end = moments[-1]
+    assert (end.outcome, end.search_choices) == (Outcome.CHOICES, 20)
+    assert end.beside_choices == BESIDE_STATES * 20
+    assert all(moment.beside_choices <= BESIDE_STATES * moment.search_choices for moment in moments)
+
+
+def test_the_search_beside_may_come_to_its_end_first() -> None:
+    task = roads("a-b b-a b-c c-a c-d", "a", "g")
+    policy = Named(dict.fromkeys("abcd", -1.0))
+    other = GoalCountPolicy(np.random.default_rng(0), policy.lookahead)
+    end = last(policy, task, search=True, beside=other)
+    assert (end.outcome, end.detail) == (Outcome.FAILED, "the search came to its end")
+    assert end.beside_choices <= 4
+    assert sorted(policy.asked) == ["a", "b", "c", "d"]
+
+
+def test_only_a_policy_with_a_network_has_a_search_beside_it() -> None:
+    assert GoalCountPolicy(np.random.default_rng(0)).beside() is None
+    policy = load_policy("sokoban", device="cpu")
+    other = policy.beside()
+    assert isinstance(other, GoalCountPolicy)
+    assert other.lookahead == policy.lookahead
+    assert other.clock is policy.clock
 
 
 def test_search_solves_what_the_greedy_rollout_cannot() -> None:

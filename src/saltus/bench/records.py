@@ -35,6 +35,7 @@ Key = tuple[str, str, str, str]
 FIGURES = (
     "choices",
     "search_choices",
+    "beside_choices",
     "found_by",
     "greedy_outcome",
     "tree_nodes",

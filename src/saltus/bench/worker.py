@@ -49,6 +49,7 @@ PR_SET_PDEATHSIG = 1
 FIGURES = (
     "choices",
     "search_choices",
+    "beside_choices",
     "tree_nodes",
     "largest_tree",
     "goals",
@@ -100,6 +101,7 @@ def solve_with_policy(job: Job, told: Told, send: Send) -> tuple[Outcome, str]:
         job.limits,
         search=job.search,
         improve=job.improve,
+        beside=policy.beside(),
         greedy_share=job.greedy_share,
         started=told["started"],
         threads=job.threads,

@@ -6,9 +6,10 @@ import os
 import re
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.live import Live
@@ -268,8 +269,8 @@ def progress_line(result: Result | None, seconds: float) -> Text:
     if result is not None and result.figures.get("choices") is not None:
         figures = result.figures
         parts.append(f"{figures['choices']:,} jumps")
-        if figures["search_choices"]:
-            parts.append(f"{figures['search_choices']:,} states searched")
+        if searched := states_searched(figures):
+            parts.append(searched)
         parts.append(f"{figures['goals']:,} of {figures['goal_count']:,} goals")
         parts.append(f"trees of up to {figures['largest_tree']:,} states")
         if result.plan is not None:
@@ -277,6 +278,14 @@ def progress_line(result: Result | None, seconds: float) -> Text:
     else:
         parts.append("reading" if result is None else "loading the policy")
     return Text(" · ".join([*parts, f"{seconds:.0f} s"]), style="dim")
+
+
+def states_searched(figures: Mapping[str, Any]) -> str:
+    """How far the searches came, in words; nothing where there was none."""
+    policy, beside = figures.get("search_choices") or 0, figures.get("beside_choices") or 0
+    if not policy and not beside:
+        return ""
+    return f"{policy:,} states searched" + (f" and {beside:,} by goals" if beside else "")
 
 
 def show_messages(result: Result) -> None:
@@ -294,8 +303,8 @@ def show_result(result: Result, writer: PlanWriter) -> None:
         return
     figures = result.figures
     jumps = f"{figures.get('choices') or 0:,} jumps"
-    if figures.get("search_choices"):
-        jumps += f", {figures['search_choices']:,} states searched"
+    if searched := states_searched(figures):
+        jumps += f", {searched}"
     if result.outcome is Outcome.FOUND and result.plan is not None:
         kind = "unit cost" if result.unit_cost else "general cost"
         print(f"plan found ({figures['found_by']}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")

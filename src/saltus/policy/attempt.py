@@ -95,14 +95,16 @@ class Attempt:
     greedy_outcome: Outcome | None = None
     """How the greedy rollout ended, also where a search went on."""
     found_by: str | None = None
-    """greedy or search."""
+    """greedy, search, or search beside."""
     plan: Plan | None = field(default=None, repr=False)
     cost: float | None = None
     unit_cost: bool = True
     choices: int = 0
     """Jumps of the greedy rollout."""
     search_choices: int = 0
-    """States that the search decided about."""
+    """States that the search decided about with the policy."""
+    beside_choices: int = 0
+    """States that the search beside it decided about, by goals reached."""
     tree_nodes: int = 0
     """States of all trees."""
     largest_tree: int = 0

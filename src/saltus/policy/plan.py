@@ -1,9 +1,10 @@
 """Stage `policy`: from a policy and a task to a validated plan.
 
 `attempts` is the whole of planning as a generator: the greedy rollout, then, where asked for, a search around the
-policy and the improvement of the plan. It yields a moment of the attempt after every decision and every plan, so that
-whoever takes them can show progress, write plans as they come, or stop. Limits on choices and time are kept between
-decisions; memory, and time inside of a decision, take a process of one's own to watch over (`bench/supervise.py`).
+policy, with a cheaper one beside it, and the improvement of the plan. It yields a moment of the attempt after every
+decision and every plan, so that whoever takes them can show progress, write plans as they come, or stop. Limits on
+choices and time are kept between decisions; memory, and time inside of a decision, take a process of one's own to watch
+over (`bench/supervise.py`).
 
 No plan leaves this module that the validator, which shares nothing with the kernel, has not replayed.
 """
@@ -26,6 +27,13 @@ from saltus.task import Action, Plan, State, Task, validate
 
 NO_LIMITS = Limits()
 
+BESIDE_STATES = 10
+"""States of trees that the search beside may look at for each one that the policy's search has valued: on a CPU about
+the same time for both. Counted, not timed: the plan does not depend on how fast the machine is."""
+
+BESIDE_WEIGHTS = (10.0,)
+"""Of the search beside: a queue that counts jumps more only spreads it out."""
+
 
 class Planner(ABC):
     """A policy that plans: base of all policies here."""
@@ -39,6 +47,10 @@ class Planner(ABC):
     @abstractmethod
     def decide(self, queries: Sequence[Query]) -> list[Decision]:
         """A decision for every query."""
+
+    def beside(self) -> Policy | None:
+        """A policy whose decisions cost next to nothing, for a search beside the one with this policy."""
+        return None
 
     def check_domain(self, domain: Domain) -> None:  # noqa: B027 (a yardstick fits every domain)
         """Raises a `PolicyError` if the policy is for another domain."""
@@ -62,7 +74,8 @@ class Planner(ABC):
     def solve(self, task: Task, limits: Limits = NO_LIMITS, *, search: bool = False, improve: bool = False) -> Attempt:
         """The attempt at its end; the memory limit is not kept here, and the time limit only between decisions."""
         self.check_domain(task.domain)
-        return deque(attempts(self, task, limits, search=search, improve=improve), maxlen=1)[-1]
+        moments = attempts(self, task, limits, search=search, improve=improve, beside=self.beside())
+        return deque(moments, maxlen=1)[-1]
 
 
 def attempts(
@@ -72,19 +85,21 @@ def attempts(
     *,
     search: bool = False,
     improve: bool = False,
+    beside: Policy | None = None,
     greedy_share: float = GREEDY_SHARE,
     started: float | None = None,
     threads: int | None = None,
 ) -> Iterator[Attempt]:
     """Moments of an attempt; the last one has an outcome. `started` is a time of `time.monotonic`, now without.
 
-    With `search` the rollout is cut off after `greedy_share` of the time, for which it then counts as out of time.
+    With `search` the rollout is cut off after `greedy_share` of the time, for which it then counts as out of time, and
+    a search with the policy `beside`, if there is one, takes turns with that around the policy.
     """
     run = _Run(policy, task, limits, time.monotonic() if started is None else started)
     yield run.now
     yield from run.greedy(keep=search, share=greedy_share if search else 1.0)
     if search and run.now.greedy_outcome in OPEN_TO_SEARCH and not run.expired():
-        yield from run.around()
+        yield from run.around(beside)
     if improve and run.now.solved:
         yield from run.improve(threads)
 
@@ -145,30 +160,51 @@ class _Run:
         else:
             yield self.end(Outcome.FAILED, greedy=True, detail=str(episode.ending))
 
-    def around(self) -> Iterator[Attempt]:
-        """The search, from where the rollout was cut off and then from everywhere."""
+    def around(self, beside: Policy | None) -> Iterator[Attempt]:
+        """The search, from where the rollout was cut off and then from everywhere, and the one beside it, which starts
+        anew; each takes its next step where it has looked at less than its share of states."""
         self.now = replace(self.now, outcome=None, detail="")
         ended = self.now.greedy_outcome or Outcome.FAILED
         steps = self._search_steps()
-        while self.search.solution is None:
+        other = self._search_with(beside) if beside is not None else None
+        other_steps = other.run() if other is not None else iter(())
+        valued = looked_at = 0
+        while self.search.solution is None and (other is None or other.solution is None):
             if self.expired():
                 yield self.end(Outcome.TIME)
                 return
-            if self.full(self.now.search_choices):
+            is_other = other is not None and looked_at < BESIDE_STATES * valued
+            if not is_other and self.full(self.now.search_choices):
                 yield self.end(ended, detail="the search was cut off by the limit on choices")
                 return
-            found = next(steps, None)
+            found = next(other_steps if is_other else steps, None)
+            if found is None and is_other:
+                other = None  # came to its end, which the one with the policy does, too
+                continue
             if found is None and not self.expired():
                 yield self.end(Outcome.FAILED, detail="the search came to its end")
                 return
             if found is None:
                 continue  # out of time
             decision = found[1]
-            self.see(decision, int(decision.tree.goals[0]), search_choices=self.now.search_choices + 1)
-            if self.search.solution is None:
+            goals, states = int(decision.tree.goals[0]), len(decision.tree)
+            if is_other:
+                looked_at += states
+                self.see(decision, goals, beside_choices=self.now.beside_choices + 1)
+            else:
+                valued += states
+                self.see(decision, goals, search_choices=self.now.search_choices + 1)
+            if self.search.solution is None and (other is None or other.solution is None):
                 yield self.now
-        self.actions = self.search.solution
-        yield self.found("search")
+        if self.search.solution is not None:
+            self.actions = self.search.solution
+            yield self.found("search")
+        elif other is not None and other.solution is not None:
+            self.actions = other.solution
+            yield self.found("search beside")
+
+    def _search_with(self, beside: Policy) -> JumpSearch:
+        return JumpSearch(beside, self.task, weights=BESIDE_WEIGHTS, expired=self.expired, avoided=self.avoided)
 
     def _search_steps(self) -> Iterator[tuple[SearchNode, Decision]]:
         if self.last is not None:

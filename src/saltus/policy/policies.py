@@ -85,6 +85,12 @@ class LearnedPolicy(Planner):
             values += self.values(part)
         return [Decision(tree, q) for tree, q in zip(trees, values, strict=True)]
 
+    def beside(self) -> GoalCountPolicy:
+        """Goals reached: no pass of the network."""
+        policy = GoalCountPolicy(np.random.default_rng(0), self.lookahead)
+        policy.clock = self.clock
+        return policy
+
     def values(self, trees: Sequence[LookaheadTree]) -> list[NDArray[np.float32]]:
         """Q-values of the states of some trees, by one pass of the network."""
         if all(len(tree) == 1 for tree in trees):

@@ -99,7 +99,7 @@ def _ours(records: Sequence[Record], of: int, paired: tuple[str, int] | None) ->
     solved = sum(record.solved for record in records)
     outcomes = Counter(record.outcome for record in records)
     title = ", ".join(f"{outcome}: {outcomes[outcome]}" for outcome in sorted(outcomes, key=_outcome_order))
-    searched = sum(record.solved and record.found_by == "search" for record in records)
+    searched = sum(record.solved and record.by_search for record in records)
     title += f"; {searched} of the plans by search" if searched else ""
     sign = ""
     if paired is not None:
@@ -181,7 +181,7 @@ def outcome_table(series: Sequence[Series]) -> Table:
 
 def _searched(series: Sequence[Series]) -> list[Row]:
     """A row that says how many plans were found by search, if any was."""
-    counts = [sum(record.found_by == "search" for record in entry.solved) for entry in series]
+    counts = [sum(record.by_search for record in entry.solved) for entry in series]
     cells = [Cell(f"{count:,}" if count else NOTHING) for count in counts]
     return [Row((Cell("by search"), *cells), "split")] if any(counts) else []
 

@@ -54,7 +54,7 @@ class Record:
     seconds: float | None = None
     peak_memory_mb: float | None = None
     found_by: str = ""
-    """greedy or search, where there is a plan."""
+    """greedy, search, or search beside, where there is a plan."""
     version: str = ""
     """Of the program that wrote it."""
     file: str = field(default="", compare=False)
@@ -69,6 +69,11 @@ class Record:
     def solved(self) -> bool:
         """Whether a valid plan was found."""
         return self.outcome == SOLVED
+
+    @property
+    def by_search(self) -> bool:
+        """Whether a search found the plan, not the policy alone."""
+        return self.found_by in ("search", "search beside")
 
     @property
     def unexplained(self) -> bool:

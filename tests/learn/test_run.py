@@ -115,13 +115,14 @@ def trained(suite: Path, out: Path, *extra: str, episodes: int = 6) -> Path:
 class TestFrom:
     """Runs that begin with the weights of a policy."""
 
-    def test_begins_with_its_weights(self, suite: Path, tmp_path: Path) -> None:
+    def test_begins_with_its_weights(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         first = trained(suite, tmp_path / "first", episodes=3) / "policy.safetensors"
-        start = ["--from", str(first), "--seed", "9"]
-        settings = ("layers=3", "average=0.9", "target_every=2")
         out = tmp_path / "second"
+        out.mkdir()
+        (out / "state.safetensors").touch()  # of a run that is no more
+        settings = ("layers=3", "precision=tf32", "average=0.9", "target_every=3")
         slow = options(*settings, "learning_rate=1e-12", "learning_rate_end=1e-12", episodes=2)
-        assert command(["train", str(suite), "--out", str(out), *start, *slow]) == 0
+        assert command(["train", str(suite), "--out", str(out), "--from", str(first), "--seed", "9", *slow]) == 0
         before, after = load_file(first), load_file(out / "policy.safetensors")
         assert all(torch.allclose(before[name], after[name], atol=1e-6) for name in before)
         state = load_file(out / "state.safetensors")
@@ -130,38 +131,52 @@ class TestFrom:
                 torch.allclose(weights, state[f"learner.{part}.{name}"], atol=1e-6)
                 for part in ("network", "target", "averaged")
             )
-        assert json.loads((out / "config.json").read_text())["start"] == str(first)
-        assert load_policy_file(out / "policy.safetensors").record["start"] == "policy.safetensors"
+        start = load_policy_file(out / "policy.safetensors").record["start"]
+        assert start == json.loads((out / "config.json").read_text())["start"]
+        assert (start["policy"], start["seed"], start["episode"]) == (str(first), 0, 3)
+        capsys.readouterr()
+        assert command(["policies", str(out / "policy.safetensors"), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)[0]["from"] == str(first)
 
-    def test_goes_on_without_the_policy_but_not_with_another(
+    def test_goes_on_whatever_has_become_of_the_policy(
         self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        first = trained(suite, tmp_path / "first", episodes=1) / "policy.safetensors"
-        start = ["--from", str(first), *options(episodes=4)]
-        for name in ("whole", "broken", "new"):
-            assert command(["train", str(suite), "--out", str(tmp_path / name), *start]) == 0
-        whole, broken, new = (tmp_path / name for name in ("whole", "broken", "new"))
-        resume = ["--resume", "--device", "cpu", "--threads", "1"]
-        (new / "state.safetensors").unlink()  # as if killed before the first checkpoint
-        assert command(["train", str(suite), "--out", str(new), *resume]) == 0
-        assert log_of(new) == log_of(whole)
-        other = trained(suite, tmp_path / "other", episodes=1) / "policy.safetensors"
+        first = trained(suite, tmp_path / "first", episodes=3)
+        other = trained(suite, tmp_path / "other", "embedding=8", "learning_rate=0.01", episodes=3)
+        whole, broken = tmp_path / "whole", tmp_path / "broken"
+        assert command(["train", str(suite), "--out", str(whole), "--from", str(first), *options(episodes=4)]) == 0
+        killed = [*PROGRAM, "train", str(suite), "--out", str(broken), "--from", str(first), *options(episodes=4)]
+        process = subprocess.Popen(killed, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        wait_until((broken / "state.safetensors").exists)
+        process.kill()
+        process.wait()
+        copied = shutil.copy(first / "policy.safetensors", tmp_path / "copied.safetensors")
+        shutil.copy(other / "policy.safetensors", first / "policy.safetensors")
+        resume = ["--out", str(broken), "--resume", "--device", "cpu", "--threads", "1"]
         capsys.readouterr()
-        assert command(["train", str(suite), "--out", str(whole), "--from", str(other), *resume]) == 33
+        assert command(["train", str(suite), *resume, "--from", str(other)]) == 33
         assert "--from cannot change it" in capsys.readouterr().err
-        first.unlink()
-        assert command(["train", str(suite), "--out", str(broken), *resume, "--set", "episodes=5"]) == 0
-        assert len([entry for entry in log_of(broken) if entry["kind"] == "episode"]) == 5
+        assert command(["train", str(suite), *resume, "--from", str(copied)]) == 0
+        assert log_of(broken) == log_of(whole)
+        assert same_weights(broken / "policy.safetensors", whole / "policy.safetensors")
+        assert command(["train", str(suite), "--out", str(other), *resume[2:], "--from", str(copied)]) == 33
+        assert "began with random weights" in capsys.readouterr().err
+        (broken / "state.safetensors").unlink()
+        assert command(["train", str(suite), *resume]) == 31
+        assert "nothing of it is left" in capsys.readouterr().err
 
     def test_what_does_not_fit_is_refused(
         self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        first = trained(suite, tmp_path / "first", episodes=1) / "policy.safetensors"
+        first = trained(suite, tmp_path / "first", episodes=1)
         for start, setting, code, words in (
             (str(first), "embedding=16", 33, "model.embedding is 16, but 8"),
             (str(first), "encoding.kind=int", 33, "encoding.kind is int, but ad"),
+            ("shipped", "embedding=8", 33, "model.embedding is 8, but 32"),
+            ("goal-count", "embedding=8", 33, "goal-count has no weights"),
             ("miconic", "embedding=8", 31, "another domain"),
             (str(tmp_path / "none.safetensors"), "embedding=8", 31, "no such file"),
+            (str(tmp_path), "embedding=8", 31, "policy.safetensors: cannot be read: no such file"),
             ("mconic", "embedding=8", 31, "did you mean 'miconic'"),
         ):
             out = tmp_path / "refused"
@@ -197,9 +212,11 @@ class TestResume:
         assert "training.batch" in self.refused(capsys, 33, *place, "--set", "batch=9")
         assert "model.embedding" in self.refused(capsys, 33, *place, "--config", "tiny")
         assert "seed is 0" in self.refused(capsys, 33, *place, "--seed", "3")
-        before = (out / "config.json").read_text()
+        with (out / "log.jsonl").open("a") as log:
+            log.write("{}\n")  # after the last checkpoint
+        before = [(out / name).read_text() for name in ("config.json", "log.jsonl")]
         assert "made 2 episodes already" in self.refused(capsys, 33, *place, "--set", "episodes=1")
-        assert (out / "config.json").read_text() == before
+        assert [(out / name).read_text() for name in ("config.json", "log.jsonl")] == before
         resume = ["train", *place, "--resume", "--seed", "0", "--set", "batch=4", "--set", "episodes=3"]
         assert command([*resume, "--device", "cpu"]) == 0
         assert json.loads((out / "config.json").read_text())["training"]["episodes"] == 3

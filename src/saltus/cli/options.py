@@ -26,7 +26,10 @@ Protocol = Annotated[
 Device = Annotated[str, typer.Option(help=f"One of {', '.join(DEVICES)}.")]
 Seed = Annotated[int, typer.Option(help="Of the yardsticks random and goal-count.", min=0)]
 Search = Annotated[
-    bool, typer.Option("--search", help="Where the greedy rollout fails, search on with the policy's Q-values.")
+    bool,
+    typer.Option(
+        "--search", help="Where the greedy rollout fails, search on with the policy's Q-values, and by goals."
+    ),
 ]
 
 

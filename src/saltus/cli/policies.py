@@ -13,7 +13,10 @@ from saltus.cli.inspect import Json
 if TYPE_CHECKING:
     from saltus.model.policy_file import PolicyFile
 
-COLUMNS = ["policy", "method", "domain", "layers", "weights", "seed", "episode", "validation", "larger", "trained"]
+COLUMNS = [
+    *("policy", "method", "domain", "layers", "weights", "seed", "from"),
+    *("episode", "validation", "larger", "trained"),
+]
 
 
 def policies(
@@ -45,8 +48,10 @@ def policies(
     if json:
         output.print_json([{**facts(name, policy), "record": policy.record} for name, policy in found.items()])
         return
-    rows = [tuple(facts(name, policy).values()) for name, policy in found.items()]
-    output.console().print(output.table("Policies", COLUMNS, rows, left=3))
+    entries = [facts(name, policy) for name, policy in found.items()]
+    columns = [column for column in COLUMNS if column != "from" or any(entry["from"] != "-" for entry in entries)]
+    rows = [[entry[column] for column in columns] for entry in entries]
+    output.console().print(output.table("Policies", columns, rows, left=3))
 
 
 def facts(name: str, policy: PolicyFile) -> dict[str, Any]:
@@ -65,6 +70,7 @@ def facts(name: str, policy: PolicyFile) -> dict[str, Any]:
         policy.network.spec.layers,
         weights,
         record.get("seed", "-"),
+        (record.get("start") or {}).get("policy", "-"),
         record.get("episode", "-"),
         *shares,
         str(record.get("date", "-")),

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, TypeGuard
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from saltus.learn.run import Run, RunDescription
     from saltus.learn.trainer import EpisodeReport, Event, Trainer
     from saltus.learn.validation import Validation
+    from saltus.pddl import Domain
 
 DEFAULT_CONFIG = "aiw-ad"
 """Name of the configuration that nothing else says."""
@@ -55,7 +57,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
     start: Annotated[
         str | None,
-        typer.Option("--from", help="Policy (a name or file) whose weights to begin with, instead of random ones."),
+        typer.Option("--from", help="Policy whose weights to begin with: a name, a file or a run; else random ones."),
     ] = None,
 ) -> None:
     """Learn a policy from a folder of small problems.
@@ -89,39 +91,57 @@ def open_run(
     """The run of a command line: a new one, or the one in the folder."""
     from saltus.learn.config import load_configuration
     from saltus.learn.problems import load_problems
-    from saltus.learn.run import Run, RunDescription, RunFolder
+    from saltus.learn.run import Run, RunDescription, RunFolder, Start
     from saltus.model.policy_file import load_policy_file
-    from saltus.policy.shipped import find_device, policy_path
+    from saltus.policy.shipped import find_device
 
     place = find_device(device)
-    begin = str(policy_path(start).resolve()) if start is not None else None
     run_folder = RunFolder(out, output.warning)
     if resume:
-        description = resumed(run_folder.describe(), config, settings, seed, begin)
+        description = resumed(run_folder.describe(), config, settings, seed)
     else:
-        description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings), begin)
+        description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings))
     configuration = description.configuration
     problems = load_problems(folder, configuration)
     trainer = make_trainer(problems, configuration, description.seed, place, threads)
-    if description.start is not None and not run_folder.state.exists():  # a saved state has weights of its own
-        trainer.start_from(load_policy_file(description.start))
+    if start is not None:
+        path = start_file(start, problems.domain)
+        policy = load_policy_file(path)
+        found = Start.of(path, policy)
+        if resume and (description.start is None or description.start.digest != found.digest):
+            began = description.start.policy if description.start is not None else "random weights"
+            raise ConfigurationError(f"--resume: the run began with {began}, --from cannot change it")
+        if not resume:
+            trainer.start_from(policy)
+            description = replace(description, start=found)
     run = Run(trainer, run_folder, problems, description)
     try:
         if resume:
             run_folder.hold()
-            run.elapsed = run_folder.load_state(trainer)
-            if trainer.episode > trainer.spec.episodes:
-                raise ConfigurationError(
-                    f"--resume: the run has made {trainer.episode} episodes already, "
-                    f"training.episodes is {trainer.spec.episodes}"
-                )
+            run.elapsed = run_folder.load_state(trainer, description.start)
             run_folder.write_description(description)
         else:
             run_folder.create(description)
+            if start is not None:
+                run_folder.save_state(trainer, 0.0)  # the policy may be another one when the run goes on
     except BaseException:
         run_folder.close()
         raise
     return run
+
+
+def start_file(name: str, domain: Domain) -> Path:
+    """File of a policy to begin with: by its name, its file, or the folder of its run."""
+    from saltus.policy.policies import YARDSTICKS
+    from saltus.policy.shipped import SHIPPED, find_policy, policy_path, shipped_policies
+
+    if name in YARDSTICKS:
+        raise ConfigurationError(f"--from: {name} has no weights to begin with")
+    if name == SHIPPED:
+        return find_policy(domain)
+    if Path(name).is_dir() and name not in shipped_policies():
+        return Path(name) / "policy.safetensors"
+    return policy_path(name)
 
 
 def make_trainer(
@@ -146,12 +166,8 @@ def make_trainer(
     return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=place, threads=threads)
 
 
-def resumed(
-    description: RunDescription, config: str | None, settings: list[str], seed: int | None, start: str | None
-) -> RunDescription:
+def resumed(description: RunDescription, config: str | None, settings: list[str], seed: int | None) -> RunDescription:
     """The description of a run that goes on; of what makes it up only the number of episodes may change."""
-    from dataclasses import replace
-
     from saltus.learn.config import changed, differences, load_configuration
 
     own = description.configuration
@@ -163,9 +179,6 @@ def resumed(
         )
     if seed is not None and seed != description.seed:
         raise ConfigurationError(f"--resume: the run's seed is {description.seed}, --seed cannot change it")
-    if start is not None and start != description.start:
-        began = f"the policy {description.start}" if description.start else "random weights"
-        raise ConfigurationError(f"--resume: the run began with {began}, --from cannot change it")
     return replace(description, configuration=wanted)
 
 

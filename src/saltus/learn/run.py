@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import time
@@ -35,9 +36,31 @@ from saltus.learn.problems import Problems
 from saltus.learn.trainer import EpisodeReport, Event, Trainer
 from saltus.learn.validation import Validation
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
+from saltus.policy.shipped import policy_name
 
 STATE_KEY = "saltus-run"
 VERSION = 1
+
+
+@dataclass(frozen=True)
+class Start:
+    """The policy whose weights a run began with."""
+
+    policy: str
+    """Its name or file."""
+    digest: str
+    """Of its weights: files move and change."""
+    seed: int | None = None
+    episode: int | None = None
+
+    @classmethod
+    def of(cls, path: Path, file: PolicyFile) -> Start:
+        """Description of a policy file."""
+        digest = hashlib.sha256()
+        for name, value in sorted(file.network.state_dict().items()):
+            digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
+        record = file.record
+        return cls(policy_name(path), digest.hexdigest()[:16], record.get("seed"), record.get("episode"))
 
 
 @dataclass(frozen=True)
@@ -48,14 +71,14 @@ class RunDescription:
     """Folder of the problems."""
     seed: int
     configuration: Configuration
-    start: str | None = None
-    """File of the policy whose weights it began with; None for random ones."""
+    start: Start | None = None
+    """None for random weights."""
 
     def to_json(self) -> str:
         """Text of `config.json`."""
         values: dict[str, Any] = {"version": VERSION, "problems": self.problems, "seed": self.seed}
         if self.start is not None:
-            values["start"] = self.start
+            values["start"] = asdict(self.start)
         return json.dumps(values | plain_values(self.configuration), indent=2) + "\n"
 
 
@@ -125,7 +148,7 @@ class RunFolder:
                 raise InputError(f"{path}: made by another version of the program")
             problems, seed = str(values.pop("problems")), int(values.pop("seed"))
             start = values.pop("start", None)
-            return RunDescription(problems, seed, configuration_of(values), str(start) if start is not None else None)
+            return RunDescription(problems, seed, configuration_of(values), Start(**start) if start else None)
         except FileNotFoundError as error:
             raise InputError(f"{self.path}: no run to resume, it has no config.json") from error
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -189,9 +212,11 @@ class RunFolder:
             return False
         return True
 
-    def load_state(self, trainer: Trainer) -> float:
+    def load_state(self, trainer: Trainer, start: Start | None = None) -> float:
         """Restores the last checkpoint, if there is one, and cuts the log back to it; seconds the run took so far."""
         if not self.state.exists():
+            if start is not None:
+                raise InputError(f"{self.state}: missing; the run began with {start.policy}, and nothing of it is left")
             self._cut_log(0)
             return 0.0
         try:
@@ -205,6 +230,11 @@ class RunFolder:
             raise
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             raise InputError(f"{self.state}: damaged: {error}") from error
+        if trainer.episode > trainer.spec.episodes:
+            raise ConfigurationError(
+                f"--resume: the run has made {trainer.episode} episodes already; training.episodes is "
+                f"{trainer.spec.episodes}, expected at least as many"
+            )
         self._cut_log(int(values["log_bytes"]))
         return float(values["elapsed"])
 
@@ -339,7 +369,7 @@ class Run:
             "generated_problems": len(trainer.tasks) - len(self.problems.training),
             "largest_training_problem": max(len(task.objects) for task in trainer.tasks),
             "seed": self.description.seed,
-            "start": Path(start).name if (start := self.description.start) is not None else None,
+            "start": asdict(start) if (start := self.description.start) is not None else None,
             "episode": trainer.episode,
             "seconds": round(self.elapsed, 1),
             "configuration": plain_values(trainer.configuration),

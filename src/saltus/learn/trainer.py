@@ -164,12 +164,13 @@ class Trainer:
         return [lifted_subgoals(task, rng, spec.hindsight_atoms, spec.hindsight_variants) for task in self.tasks]
 
     def start_from(self, file: PolicyFile) -> None:
-        """Begins with the weights of a policy, which may have another lookahead and another number of layers."""
+        """Begins with the weights of a policy; its lookahead, layers and precision need not be those of the run."""
         file.check_domain(self.tasks[0].domain)
-        own, spec = self.configuration, file.network.spec
+        own = self.configuration
+        spec = replace(file.network.spec, layers=own.model.layers, precision=own.model.precision)
         for section, wanted, found in (
             ("encoding", asdict(own.encoding), asdict(file.encoding)),
-            ("model", asdict(own.model), asdict(replace(spec, layers=own.model.layers))),
+            ("model", asdict(own.model), asdict(spec)),
         ):
             for key, value in wanted.items():
                 if found[key] != value:

@@ -27,6 +27,12 @@ from saltus.task import Action, Plan, State, Task, validate
 
 NO_LIMITS = Limits()
 
+SEARCH, BESIDE = "search", "search beside"
+"""The search around the policy, and the cheap one beside it; who found a plan is told so."""
+
+COUNTS = {SEARCH: "search_choices", BESIDE: "beside_choices"}
+"""Where an attempt counts their decisions."""
+
 BESIDE_STATES = 10
 """States of trees that the search beside may look at for each one that the policy's search has valued: on a CPU about
 the same time for both. Counted, not timed: the plan does not depend on how fast the machine is."""
@@ -162,49 +168,39 @@ class _Run:
 
     def around(self, beside: Policy | None) -> Iterator[Attempt]:
         """The search, from where the rollout was cut off and then from everywhere, and the one beside it, which starts
-        anew; each takes its next step where it has looked at less than its share of states."""
+        anew; that one takes its next step where it has looked at less than its share of states."""
         self.now = replace(self.now, outcome=None, detail="")
         ended = self.now.greedy_outcome or Outcome.FAILED
-        steps = self._search_steps()
-        other = self._search_with(beside) if beside is not None else None
-        other_steps = other.run() if other is not None else iter(())
-        valued = looked_at = 0
-        while self.search.solution is None and (other is None or other.solution is None):
+        searches = {SEARCH: self.search}
+        steps = {SEARCH: self._search_steps()}
+        if beside is not None:
+            other = JumpSearch(beside, self.task, weights=BESIDE_WEIGHTS, expired=self.expired, avoided=self.avoided)
+            searches[BESIDE], steps[BESIDE] = other, other.run()
+        states = dict.fromkeys(searches, 0)
+        turn = SEARCH
+        while searches[turn].solution is None:
             if self.expired():
                 yield self.end(Outcome.TIME)
                 return
-            is_other = other is not None and looked_at < BESIDE_STATES * valued
-            if not is_other and self.full(self.now.search_choices):
+            turn = BESIDE if BESIDE in steps and states[BESIDE] < BESIDE_STATES * states[SEARCH] else SEARCH
+            if turn == SEARCH and self.full(self.now.search_choices):
                 yield self.end(ended, detail="the search was cut off by the limit on choices")
                 return
-            found = next(other_steps if is_other else steps, None)
-            if found is None and is_other:
-                other = None  # came to its end, which the one with the policy does, too
-                continue
-            if found is None and not self.expired():
+            found = next(steps[turn], None)
+            if found is not None:
+                tree = found[1].tree
+                states[turn] += len(tree)
+                count = COUNTS[turn]
+                self.see(found[1], int(tree.goals[0]), **{count: getattr(self.now, count) + 1})
+                if searches[turn].solution is None:
+                    yield self.now
+            elif turn == BESIDE:
+                del steps[BESIDE]  # came to its end, which the one with the policy does, too
+            elif not self.expired():
                 yield self.end(Outcome.FAILED, detail="the search came to its end")
                 return
-            if found is None:
-                continue  # out of time
-            decision = found[1]
-            goals, states = int(decision.tree.goals[0]), len(decision.tree)
-            if is_other:
-                looked_at += states
-                self.see(decision, goals, beside_choices=self.now.beside_choices + 1)
-            else:
-                valued += states
-                self.see(decision, goals, search_choices=self.now.search_choices + 1)
-            if self.search.solution is None and (other is None or other.solution is None):
-                yield self.now
-        if self.search.solution is not None:
-            self.actions = self.search.solution
-            yield self.found("search")
-        elif other is not None and other.solution is not None:
-            self.actions = other.solution
-            yield self.found("search beside")
-
-    def _search_with(self, beside: Policy) -> JumpSearch:
-        return JumpSearch(beside, self.task, weights=BESIDE_WEIGHTS, expired=self.expired, avoided=self.avoided)
+        self.actions = searches[turn].solution or []
+        yield self.found(turn)
 
     def _search_steps(self) -> Iterator[tuple[SearchNode, Decision]]:
         if self.last is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,10 @@ def _use_kernel(path: str) -> None:
 
 if "SALTUS_TEST_KERNEL" in os.environ:
     _use_kernel(os.environ["SALTUS_TEST_KERNEL"])
+
+# A shell's background jobs ignore SIGINT, and so would every program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "saltus", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], print_blob=True

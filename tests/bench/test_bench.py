@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -47,12 +49,16 @@ def call(*arguments: object) -> int:
     return run(["bench", *map(str, arguments)])
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
-    """`saltus bench` as a process of its own."""
+@contextmanager
+def start(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """`saltus bench` as a process of its own, which is gone afterwards, whatever happened."""
     program = Path(sys.executable).with_name("saltus")
-    return subprocess.Popen(
-        [program, "bench", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = [program, "bench", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_records_are_complete_and_plans_valid(suites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 
+from saltus.cli.generate import parse_sizes
 from saltus.domains.larger import generated_task
 from saltus.domains.registry import DOMAINS
 from saltus.learn.validation import measure
@@ -20,8 +21,7 @@ from saltus.task import Task
 
 def problems(name: str, split: str, count: int, seed: int, sizes: str = "") -> list[Task]:
     """Problems of a split, from its smallest to its largest, or all of given sizes."""
-    pairs = (pair.split("=") for pair in sizes.split(",") if pair)
-    fixed = {key: int(value) for key, value in pairs}
+    fixed = parse_sizes(sizes.split(",") if sizes else [])
     return [generated_task(name, split, index, count, seed, fixed) for index in range(count)]
 
 

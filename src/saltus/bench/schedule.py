@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Protocol
 
 from saltus.bench.job import LAMA, Job, Result
@@ -23,7 +22,7 @@ from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyE
 from saltus.pddl import Source, parse_domain
 from saltus.policy.attempt import Outcome
 from saltus.policy.policies import YARDSTICKS
-from saltus.policy.shipped import SHIPPED, find_policy, policy_path, shipped_policies
+from saltus.policy.shipped import SHIPPED, find_policy, policy_folder, policy_path
 from saltus.task import Suite
 
 
@@ -94,8 +93,8 @@ def policy_for(suite: Suite, job: Job) -> str:
     """Policy of a suite: a yardstick's name or a file; one that must be found and is not is a `PolicyError`."""
     if job.planner == LAMA or job.policy in YARDSTICKS:
         return job.policy
-    folder = Path(job.policy)
-    if job.policy == SHIPPED or (folder.is_dir() and job.policy not in shipped_policies()):
+    folder = policy_folder(job.policy)
+    if job.policy == SHIPPED or folder is not None:
         domain = parse_domain(Source.from_file(suite.domain))
         return str(find_policy(domain) if job.policy == SHIPPED else find_policy(domain, folder))
     path = policy_path(job.policy)

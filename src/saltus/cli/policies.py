@@ -13,11 +13,6 @@ from saltus.cli.inspect import Json
 if TYPE_CHECKING:
     from saltus.model.policy_file import PolicyFile
 
-COLUMNS = [
-    *("policy", "method", "domain", "layers", "weights", "seed", "from"),
-    *("episode", "validation", "larger", "trained"),
-]
-
 
 def policies(
     files: Annotated[
@@ -49,7 +44,7 @@ def policies(
         output.print_json([{**facts(name, policy), "record": policy.record} for name, policy in found.items()])
         return
     entries = [facts(name, policy) for name, policy in found.items()]
-    columns = [column for column in COLUMNS if column != "from" or any(entry["from"] != "-" for entry in entries)]
+    columns = [column for column in entries[0] if column != "from" or any(entry["from"] != "-" for entry in entries)]
     rows = [[entry[column] for column in columns] for entry in entries]
     output.console().print(output.table("Policies", columns, rows, left=3))
 
@@ -62,17 +57,16 @@ def facts(name: str, policy: PolicyFile) -> dict[str, Any]:
         f"{part['solved']} of {part['problems']}" if part else "-"
         for part in (validation.get("held_out"), validation.get("larger"))
     ]
-    weights = sum(parameter.numel() for parameter in policy.network.parameters())
-    values = (
-        name,
-        f"{policy.lookahead.kind}-{policy.encoding.kind}",
-        str(record.get("domain", "-")),
-        policy.network.spec.layers,
-        weights,
-        record.get("seed", "-"),
-        (record.get("start") or {}).get("policy", "-"),
-        record.get("episode", "-"),
-        *shares,
-        str(record.get("date", "-")),
-    )
-    return dict(zip(COLUMNS, values, strict=True))
+    return {
+        "policy": name,
+        "method": f"{policy.lookahead.kind}-{policy.encoding.kind}",
+        "domain": str(record.get("domain", "-")),
+        "layers": policy.network.spec.layers,
+        "weights": sum(parameter.numel() for parameter in policy.network.parameters()),
+        "seed": record.get("seed", "-"),
+        "from": (record.get("start") or {}).get("policy", "-"),
+        "episode": record.get("episode", "-"),
+        "validation": shares[0],
+        "larger": shares[1],
+        "trained": str(record.get("date", "-")),
+    }

@@ -132,16 +132,16 @@ def open_run(
 
 def start_file(name: str, domain: Domain) -> Path:
     """File of a policy to begin with: by its name, its file, or the folder of its run."""
+    from saltus.learn.run import RunFolder
     from saltus.policy.policies import YARDSTICKS
-    from saltus.policy.shipped import SHIPPED, find_policy, policy_path, shipped_policies
+    from saltus.policy.shipped import SHIPPED, find_policy, policy_folder, policy_path
 
     if name in YARDSTICKS:
         raise ConfigurationError(f"--from: {name} has no weights to begin with")
     if name == SHIPPED:
         return find_policy(domain)
-    if Path(name).is_dir() and name not in shipped_policies():
-        return Path(name) / "policy.safetensors"
-    return policy_path(name)
+    folder = policy_folder(name)
+    return RunFolder(folder).policy if folder is not None else policy_path(name)
 
 
 def make_trainer(

@@ -100,6 +100,12 @@ def policy_path(name: str | os.PathLike[str], folder: Path | None = None) -> Pat
     raise PolicyError(f"there is no policy {text!r}, neither a file nor a name{known_names}")
 
 
+def policy_folder(name: str) -> Path | None:
+    """The folder of that name, unless a policy that comes with Saltus is called so; None where there is none."""
+    folder = Path(name)
+    return folder if folder.is_dir() and name not in shipped_policies() else None
+
+
 def shipped_policies(folder: Path | None = None) -> dict[str, Path]:
     """Policy files of a folder, by default those that come with Saltus, by name."""
     return {path.stem: path for path in sorted((folder or POLICIES).glob(f"*{SUFFIX}"))}

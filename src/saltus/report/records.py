@@ -20,6 +20,8 @@ FORMAT = "saltus-record"
 VERSION = 1
 
 SOLVED = "plan found"
+SEARCHES = ("search", "search beside")
+"""Who found a plan, where it was not the policy alone."""
 FAILURES = ("policy failed", "no applicable jump", "choice limit", "time limit", "memory limit")
 """Outcomes without a plan that need no explanation: the policy or the limits were not good enough."""
 UNEXPLAINED = ("crash", "invalid plan", "input error", "unsupported", "wrong policy", "interrupted")
@@ -73,7 +75,7 @@ class Record:
     @property
     def by_search(self) -> bool:
         """Whether a search found the plan, not the policy alone."""
-        return self.found_by in ("search", "search beside")
+        return self.found_by in SEARCHES
 
     @property
     def unexplained(self) -> bool:

@@ -1,6 +1,6 @@
 // Compiled with relaxed floating point, so that exp is vectorised; inputs are bounded before it, so that neither infinity
-// nor NaN comes up. One clone for every instruction set, chosen when the program starts. Macros, because templates inlined
-// into the clones made results depend on where arrays lie.
+// nor NaN comes up. One clone for every instruction set, chosen when the program starts. Macros for what is cloned, because
+// templates inlined into the clones made results depend on where arrays lie.
 #include "activation.hpp"
 
 #include <algorithm>
@@ -23,15 +23,15 @@ constexpr std::int64_t kWorthAThread = 1 << 16;
 
 // With e = exp(x) and n = e (e + 2): tanh(log(1 + e)) = n / (n + 2). Above 20 Mish is x to the last digit of float and,
 // with the bound at 40, of double.
-#define SALTUS_MISH(NAME, REAL, BOUND)                                                                     \
-    SALTUS_CLONES void NAME(const REAL* x, REAL* output, std::int64_t count) {                             \
+#define SALTUS_MISH(REAL, BOUND)                                                                     \
+    SALTUS_CLONES void mish_loop(const REAL* x, REAL* output, std::int64_t count) {                             \
         for (std::int64_t i = 0; i < count; ++i) {                                                         \
             const REAL e = std::exp(std::min(x[i], REAL{BOUND}));                                          \
             const REAL n = e * (e + 2);                                                                    \
             output[i] = x[i] * (n / (n + 2));                                                              \
         }                                                                                                  \
     }                                                                                                      \
-    SALTUS_CLONES void NAME##_backward(const REAL* x, const REAL* g, REAL* output, std::int64_t count) {    \
+    SALTUS_CLONES void mish_backward_loop(const REAL* x, const REAL* g, REAL* output, std::int64_t count) {    \
         for (std::int64_t i = 0; i < count; ++i) {                                                         \
             const REAL e = std::exp(std::min(x[i], REAL{BOUND}));                                          \
             const REAL n = e * (e + 2);                                                                    \
@@ -41,12 +41,12 @@ constexpr std::int64_t kWorthAThread = 1 << 16;
         }                                                                                                  \
     }
 
-SALTUS_MISH(mish_float, float, 20)
-SALTUS_MISH(mish_double, double, 40)
+SALTUS_MISH(float, 20)
+SALTUS_MISH(double, 40)
 
 // A share below exp(LEAST) is none: products with it would be denormal, which costs a hundred times as much.
-#define SALTUS_SMOOTH(NAME, REAL, LEAST)                                                                                       \
-    SALTUS_CLONES void NAME(const REAL* values, std::int64_t width, const std::int32_t* offset, const std::int32_t* source, \
+#define SALTUS_SMOOTH(REAL, LEAST)                                                                                       \
+    SALTUS_CLONES void smooth_loop(const REAL* values, std::int64_t width, const std::int32_t* offset, const std::int32_t* source, \
                             REAL sharpness, REAL* joined, REAL* share, std::int64_t begin, std::int64_t end) {          \
         std::vector<REAL> total(static_cast<std::size_t>(width));                                                       \
         for (std::int64_t i = begin; i < end; ++i) {                                                                    \
@@ -84,11 +84,11 @@ SALTUS_MISH(mish_double, double, 40)
         }                                                                                                               \
     }
 
-SALTUS_SMOOTH(smooth_float, float, -40)
-SALTUS_SMOOTH(smooth_double, double, -80)
+SALTUS_SMOOTH(float, -40)
+SALTUS_SMOOTH(double, -80)
 
-#define SALTUS_STREAM(NAME, REAL, LEAST)                                                                                \
-    SALTUS_CLONES void NAME(const REAL* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,           \
+#define SALTUS_STREAM(REAL, LEAST)                                                                                \
+    SALTUS_CLONES void stream_loop(const REAL* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,           \
                             std::int64_t segments, REAL sharpness, REAL* joined, REAL* total) {                         \
         const REAL none = std::numeric_limits<REAL>::lowest();                                                          \
         std::fill(joined, joined + segments * width, none);                                                             \
@@ -111,11 +111,11 @@ SALTUS_SMOOTH(smooth_double, double, -80)
             joined[i] = total[i] > 0 ? joined[i] + std::log(total[i]) / sharpness : REAL{0};                            \
     }
 
-SALTUS_STREAM(stream_float, float, -40)
-SALTUS_STREAM(stream_double, double, -80)
+SALTUS_STREAM(float, -40)
+SALTUS_STREAM(double, -80)
 
-#define SALTUS_GATHER(NAME, MISH, REAL)                                                                                    \
-    SALTUS_CLONES void NAME(const REAL* x, std::int64_t size, const REAL* table, const std::int32_t* index, std::int64_t arity, \
+#define SALTUS_GATHER(REAL)                                                                                    \
+    SALTUS_CLONES void gather_loop(const REAL* x, std::int64_t size, const REAL* table, const std::int32_t* index, std::int64_t arity, \
                             const REAL* bias1, const REAL* bias2, REAL* residual, REAL* active, std::int64_t begin,        \
                             std::int64_t end) {                                                                            \
         const std::int64_t width = arity * size;                                                                           \
@@ -132,11 +132,11 @@ SALTUS_STREAM(stream_double, double, -80)
                 for (std::int64_t k = 0; k < size; ++k) kept[k] = own[k] + shift[k];                                       \
             }                                                                                                              \
         }                                                                                                                  \
-        MISH(active + begin * width, active + begin * width, (end - begin) * width);                                       \
+        mish_loop(active + begin * width, active + begin * width, (end - begin) * width);                                       \
     }
 
-SALTUS_GATHER(gather_float, mish_float, float)
-SALTUS_GATHER(gather_double, mish_double, double)
+SALTUS_GATHER(float)
+SALTUS_GATHER(double)
 
 template <typename Work>
 void in_parts(std::int64_t count, std::int32_t threads, Work&& work, std::int64_t weight = 1) {
@@ -157,44 +157,35 @@ void in_parts(std::int64_t count, std::int32_t threads, Work&& work, std::int64_
 
 }  // namespace
 
-template <>
-void mish<float>(const float* x, float* output, std::int64_t count, std::int32_t threads) {
-    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_float(x + begin, output + begin, end - begin); });
+template <typename Real>
+void mish(const Real* x, Real* output, std::int64_t count, std::int32_t threads) {
+    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_loop(x + begin, output + begin, end - begin); });
 }
 
-template <>
-void mish<double>(const double* x, double* output, std::int64_t count, std::int32_t threads) {
-    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_double(x + begin, output + begin, end - begin); });
+template <typename Real>
+void mish_backward(const Real* x, const Real* g, Real* output, std::int64_t count, std::int32_t threads) {
+    in_parts(count, threads,
+             [=](std::int64_t begin, std::int64_t end) { mish_backward_loop(x + begin, g + begin, output + begin, end - begin); });
 }
 
-template <>
-void mish_backward<float>(const float* x, const float* g, float* output, std::int64_t count, std::int32_t threads) {
-    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_float_backward(x + begin, g + begin, output + begin, end - begin); });
-}
-
-template <>
-void mish_backward<double>(const double* x, const double* g, double* output, std::int64_t count, std::int32_t threads) {
-    in_parts(count, threads, [=](std::int64_t begin, std::int64_t end) { mish_double_backward(x + begin, g + begin, output + begin, end - begin); });
-}
-
-template <>
-void gather_active<float>(const float* x, std::int64_t size, const float* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
-                          const float* bias1, const float* bias2, float* residual, float* active, std::int32_t threads) {
+template <typename Real>
+void gather_active(const Real* x, std::int64_t size, const Real* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
+                   const Real* bias1, const Real* bias2, Real* residual, Real* active, std::int32_t threads) {
     in_parts(rows, threads, [=](std::int64_t begin, std::int64_t end) {
-        gather_float(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
+        gather_loop(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
     }, arity * size);
 }
 
-template <>
-void gather_active<double>(const double* x, std::int64_t size, const double* table, const std::int32_t* index, std::int64_t rows, std::int64_t arity,
-                           const double* bias1, const double* bias2, double* residual, double* active, std::int32_t threads) {
-    in_parts(rows, threads, [=](std::int64_t begin, std::int64_t end) {
-        gather_double(x, size, table, index, arity, bias1, bias2, residual, active, begin, end);
-    }, arity * size);
+template <typename Real>
+void smooth_maximum_streamed(const Real* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows, std::int64_t segments,
+                             Real sharpness, Real* joined) {
+    std::vector<Real> total(static_cast<std::size_t>(segments * width));
+    stream_loop(values, width, owner, rows, segments, sharpness, joined, total.data());
 }
 
-template <typename Real, typename Run>
-void smooth_in_parts(std::int64_t width, std::span<const std::int32_t> offset, std::int32_t threads, Run&& run) {
+template <typename Real>
+void smooth_maximum(const Real* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
+                    Real sharpness, Real* joined, Real* share, std::int32_t threads) {
     // Cut where the rows are halved, not the segments: degrees differ by orders of magnitude.
     const std::int64_t rows = offset.back();
     const auto segments = static_cast<std::int64_t>(offset.size()) - 1;
@@ -205,38 +196,21 @@ void smooth_in_parts(std::int64_t width, std::span<const std::int32_t> offset, s
         };
         const std::int64_t first = begin == 0 ? 0 : segment_at(begin);
         const std::int64_t last = end == rows * width ? segments : segment_at(end);
-        run(first, last);
+        smooth_loop(values, width, offset.data(), source, sharpness, joined, share, first, last);
     });
 }
 
-template <>
-void smooth_maximum_streamed<float>(const float* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
-                                    std::int64_t segments, float sharpness, float* joined) {
-    std::vector<float> total(static_cast<std::size_t>(segments * width));
-    stream_float(values, width, owner, rows, segments, sharpness, joined, total.data());
-}
+#define SALTUS_INSTANTIATE(REAL)                                                                                                 \
+    template void mish(const REAL*, REAL*, std::int64_t, std::int32_t);                                                          \
+    template void mish_backward(const REAL*, const REAL*, REAL*, std::int64_t, std::int32_t);                                    \
+    template void gather_active(const REAL*, std::int64_t, const REAL*, const std::int32_t*, std::int64_t, std::int64_t,         \
+                                const REAL*, const REAL*, REAL*, REAL*, std::int32_t);                                           \
+    template void smooth_maximum_streamed(const REAL*, std::int64_t, const std::int32_t*, std::int64_t, std::int64_t, REAL,      \
+                                          REAL*);                                                                                \
+    template void smooth_maximum(const REAL*, std::int64_t, std::span<const std::int32_t>, const std::int32_t*, REAL, REAL*,     \
+                                 REAL*, std::int32_t);
 
-template <>
-void smooth_maximum_streamed<double>(const double* values, std::int64_t width, const std::int32_t* owner, std::int64_t rows,
-                                     std::int64_t segments, double sharpness, double* joined) {
-    std::vector<double> total(static_cast<std::size_t>(segments * width));
-    stream_double(values, width, owner, rows, segments, sharpness, joined, total.data());
-}
-
-template <>
-void smooth_maximum<float>(const float* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
-                           float sharpness, float* joined, float* share, std::int32_t threads) {
-    smooth_in_parts<float>(width, offset, threads, [=](std::int64_t first, std::int64_t last) {
-        smooth_float(values, width, offset.data(), source, sharpness, joined, share, first, last);
-    });
-}
-
-template <>
-void smooth_maximum<double>(const double* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
-                            double sharpness, double* joined, double* share, std::int32_t threads) {
-    smooth_in_parts<double>(width, offset, threads, [=](std::int64_t first, std::int64_t last) {
-        smooth_double(values, width, offset.data(), source, sharpness, joined, share, first, last);
-    });
-}
+SALTUS_INSTANTIATE(float)
+SALTUS_INSTANTIATE(double)
 
 }  // namespace saltus

@@ -123,6 +123,8 @@ def solve_with_lama(job: Job, told: Told, send: Send) -> tuple[Outcome, str]:
     seconds = time.monotonic() - told["started"]
     if plan is None:
         return outcome, detail
+    if job.limits.seconds is not None and seconds >= job.limits.seconds:  # within the supervisor's grace
+        return Outcome.TIME, ""
     task = read_task(job)
     send("read", objects=task.object_count, seconds=None, warnings=list(task.problem.warnings))
     verdict = validate(task, plan)

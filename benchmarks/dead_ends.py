@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from saltus import _kernel
-from saltus.domains.larger import generated_task
+from saltus.domains.generated import generated_task
 from saltus.lookahead import random_action, successor_state
 from saltus.lookahead.actions import GROUND_ATOMS, HOPELESS_WORK
 from saltus.lookahead.kernel_task import kernel_task

@@ -144,7 +144,7 @@ def parts(network: RelationalNetwork, layout: Layout) -> None:
         torch.cuda.synchronize()
     rows = [(entry.key, entry.self_device_time_total) for entry in profiler.key_averages()]
     named = sorted(((n, t) for n, t in rows if n.endswith("_kernel") and "::" not in n), key=lambda row: -row[1])
-    total = sum(t for n, t in rows if not n.startswith(("_Body", "autograd", "aten", "Optimizer")))
+    total = sum(t for n, t in rows if not n.startswith(("_PassMessages", "autograd", "aten", "Optimizer")))
     for name, microseconds in named:
         print(f"    {name:<26}{microseconds / 1e3:8.2f} ms{100 * microseconds / total:7.1f} %")
     print(f"    {'everything else':<26}{(total - sum(t for _, t in named)) / 1e3:8.2f} ms")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 from saltus.cli.generate import parse_sizes
-from saltus.domains.larger import generated_task
+from saltus.domains.generated import generated_task
 from saltus.domains.registry import DOMAINS
 from saltus.learn.validation import measure
 from saltus.policy import LearnedPolicy, load_policy

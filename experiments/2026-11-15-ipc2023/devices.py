@@ -12,10 +12,10 @@ import argparse
 
 import numpy as np
 
-from saltus.domains.larger import generated_task
+from saltus.domains.generated import generated_task
 from saltus.domains.registry import DOMAINS
-from saltus.policy import Episode, Greedy, Hopeless, load_policy
-from saltus.policy.shipped import POLICIES
+from saltus.policy import DeadEndRule, Greedy, Rollout, load_policy
+from saltus.policy.catalogue import POLICIES
 
 SPLITS = ("training", "validation", "easy", "medium")
 MOST_JUMPS = 60
@@ -35,14 +35,14 @@ def main() -> None:
             if split not in DOMAINS[name].splits:
                 continue
             task = generated_task(name, split, 1, 3, 5)
-            episode = Episode(task, hopeless=Hopeless.played(one.lookahead))
-            while episode.ending is None and episode.jumps < MOST_JUMPS:
-                here, there = one.decide([episode.query])[0], two.decide([episode.query])[0]
+            rollout = Rollout(task, dead_end_rule=DeadEndRule.when_playing(one.lookahead))
+            while rollout.ending is None and rollout.jumps < MOST_JUMPS:
+                here, there = one.decide([rollout.situation])[0], two.decide([rollout.situation])[0]
                 if len(here.q):
                     decisions += 1
                     others += next(Greedy().order(here.q)) != next(Greedy().order(there.q))
                     largest = max(largest, float(np.abs(here.q - there.q).max()))
-                episode.advance(here)
+                rollout.advance(here)
         print(
             f"{name}: {decisions} decisions, {others} with another choice, Q-values differ by at most {largest:.1e}",
             flush=True,

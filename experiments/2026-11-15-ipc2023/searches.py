@@ -13,8 +13,8 @@ import time
 from candidates import problems
 
 from saltus.domains.registry import DOMAINS
-from saltus.policy import JumpSearch, Limits, Planner, attempts, load_policy
-from saltus.policy.plan import BESIDE_WEIGHTS
+from saltus.policy import JumpSearch, Limits, Planner, load_policy, plan_stepwise
+from saltus.policy.planning import GOAL_SEARCH_WEIGHTS
 from saltus.task import Task
 
 KINDS = ("policy", "goals", "both")
@@ -22,20 +22,20 @@ KINDS = ("policy", "goals", "both")
 
 def is_solved(policy: Planner, task: Task, kind: str, seconds: float) -> bool:
     """Whether a search finds a plan in time."""
-    beside = policy.beside()
-    if kind == "goals" and beside is not None:
+    goal_policy = policy.goal_policy()
+    if kind == "goals" and goal_policy is not None:
         started = time.monotonic()
-        search = JumpSearch(beside, task, weights=BESIDE_WEIGHTS)
+        search = JumpSearch(goal_policy, task, weights=GOAL_SEARCH_WEIGHTS)
         for _ in search.run():
             if time.monotonic() - started >= seconds:
                 break
         return search.solution is not None
-    moments = attempts(
+    moments = plan_stepwise(
         policy,
         task,
         Limits(seconds=seconds),
         search=True,
-        beside=beside if kind == "both" else None,
+        goal_policy=goal_policy if kind == "both" else None,
         greedy_share=1e-9,  # cut off before its first decision
     )
     *_, end = moments

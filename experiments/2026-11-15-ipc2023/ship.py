@@ -17,7 +17,7 @@ from typing import Any
 from saltus.learn.config import Configuration, configuration_of, differences, plain_values
 from saltus.learn.validation import Validation
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
-from saltus.policy.shipped import POLICIES
+from saltus.policy.catalogue import POLICIES
 
 UNIMPORTANT = ("training.episodes", "training.learning_rate_episodes")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import random
 
-from saltus.domains.larger import generated_task
+from saltus.domains.generated import generated_task
 from saltus.learn.validation import measure
 from saltus.policy import load_policy
 from saltus.task import Task

@@ -13,20 +13,20 @@ import time
 
 import numpy as np
 
-from saltus.domains.larger import generated_task
+from saltus.domains.generated import generated_task
 from saltus.domains.registry import DOMAINS
-from saltus.policy import Decision, Episode, Hopeless, load_policy
+from saltus.policy import DeadEndRule, Decision, Rollout, load_policy
 from saltus.task import State, Task
 
 MOST_ASKED = 100
 """States with more goals that are asked for being new and no dead end."""
 
 
-class WatchedEpisode(Episode):
-    """An episode with a watchdog."""
+class WatchedRollout(Rollout):
+    """A rollout with a watchdog."""
 
-    def __init__(self, task: Task, hopeless: Hopeless, patience: int | None) -> None:
-        super().__init__(task, hopeless=hopeless)
+    def __init__(self, task: Task, dead_end_rule: DeadEndRule, patience: int | None) -> None:
+        super().__init__(task, dead_end_rule=dead_end_rule)
         self.patience = patience
         self.most_goals = -1
         self.waited = 0
@@ -42,7 +42,7 @@ class WatchedEpisode(Episode):
             for candidate in better[np.argsort(-decision.q[better], kind="stable")][:MOST_ASKED]:
                 node = int(candidate) + 1
                 state = tree.state_of(node)
-                if state not in self.visited and state not in self.avoided:
+                if state not in self.visited and state not in self.dead_ends:
                     self.barks += 1
                     return node, state
         return super()._pick(decision)
@@ -64,14 +64,14 @@ def main() -> None:
     for index in range(options.first):
         task = generated_task(options.domain, options.split, index, options.count, options.seed)
         for patience in [None, *options.patience]:
-            episode = WatchedEpisode(task, Hopeless.played(policy.lookahead), patience)
+            rollout = WatchedRollout(task, DeadEndRule.when_playing(policy.lookahead), patience)
             start = time.monotonic()
-            while episode.ending is None and episode.jumps < options.jumps:
-                episode.advance(policy.decide([episode.query])[0])
-            goals = f"{max(0, episode.most_goals)} of {len(task.goal.positive)} goals"
+            while rollout.ending is None and rollout.jumps < options.jumps:
+                rollout.advance(policy.decide([rollout.situation])[0])
+            goals = f"{max(0, rollout.most_goals)} of {len(task.goal.positive)} goals"
             print(
-                f"{len(task.objects)} objects, patience {patience or 'never'}: {episode.ending or 'wanders'}, {goals}, "
-                f"{episode.jumps} jumps, {episode.barks} by the watchdog, {time.monotonic() - start:.0f} s",
+                f"{len(task.objects)} objects, patience {patience or 'never'}: {rollout.ending or 'wanders'}, {goals}, "
+                f"{rollout.jumps} jumps, {rollout.barks} by the watchdog, {time.monotonic() - start:.0f} s",
                 flush=True,
             )
 

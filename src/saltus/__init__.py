@@ -17,7 +17,7 @@ from saltus.task import (
     Plan,
     State,
     Task,
-    Validation,
+    Verdict,
     load,
     read_plan,
     validate,
@@ -25,7 +25,7 @@ from saltus.task import (
 )
 
 if TYPE_CHECKING:
-    from saltus.policy.shipped import load_policy
+    from saltus.policy.catalogue import load_policy
 
 __version__ = version("saltus")
 
@@ -44,7 +44,7 @@ __all__ = [
     "State",
     "Task",
     "UnsupportedError",
-    "Validation",
+    "Verdict",
     "__version__",
     "load",
     "load_policy",
@@ -63,7 +63,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     """Names whose stages are imported only when they are asked for."""
     if name == "load_policy":
-        from saltus.policy.shipped import load_policy
+        from saltus.policy.catalogue import load_policy
 
         return load_policy
     raise AttributeError(f"module 'saltus' has no attribute {name!r}")

@@ -27,9 +27,9 @@ INVALID = [
     sys.executable,
     "-c",
     """
-import saltus.policy.plan
+import saltus.policy.planning
 from saltus.task import Plan
-saltus.policy.plan.plan_of = lambda task, actions: Plan((("pickup", "a"),))  # the planted fault
+saltus.policy.planning.plan_of = lambda task, actions: Plan((("pickup", "a"),))  # the planted fault
 from saltus.bench.worker import work
 work()
 """,

@@ -18,15 +18,15 @@ from tests.bench.doubles import INVALID, children_of, double, is_running, wait_u
 from tests.conftest import ROOT
 
 from saltus.bench import Job, Result, run_job
+from saltus.bench.benchmark import LocalRunner, bench, make_trials
 from saltus.bench.records import RecordFile, read_records
 from saltus.bench.run import WORKER
-from saltus.bench.schedule import LocalRunner, bench, make_runs
 from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
 from saltus.policy import Limits, Outcome
-from saltus.policy.shipped import policy_path
+from saltus.policy.catalogue import policy_path
 from saltus.task import find_suites, load, read_plan, validate
 
 POLICY = ROOT / "examples" / "blocksworld" / "untrained.safetensors"
@@ -80,7 +80,7 @@ def test_records_are_complete_and_plans_valid(suites: Path, tmp_path: Path, caps
         assert verdict.valid
         assert (verdict.length, verdict.cost) == (record["plan_length"], record["plan_cost"])
         assert record["objects"] == task.object_count
-        assert record["choices"] > 0
+        assert record["jumps"] > 0
         assert record["seconds"] >= record["seconds_plan"] > record["seconds_read"] > 0
         assert 20 < record["peak_memory_mb"] < 1000
 
@@ -123,7 +123,7 @@ def test_a_killed_benchmark_leaves_nothing_and_goes_on(suites: Path, tmp_path: P
     (kept,) = read_records(out)
     assert (kept["problem"], kept["outcome"]) == ("p03", "plan found")
     job = Job("", "", policy="random", limits=Limits(None, 8192.0, None), device="cpu", threads=1)
-    runs = make_runs(find_suites(slow), job)
+    runs = make_trials(find_suites(slow), job)
     made: list[str] = []
 
     def quick(job: Job, **_: object) -> Result:
@@ -217,7 +217,7 @@ def test_a_plan_that_was_told_counts_whatever_happens_afterwards() -> None:
 
 
 def test_an_error_while_recording_stops_the_benchmark(suites: Path, tmp_path: Path) -> None:
-    runs = make_runs(find_suites(suites), Job("", "", policy="goal-count"))
+    runs = make_trials(find_suites(suites), Job("", "", policy="goal-count"))
 
     class Full(RecordFile):
         def append(self, record: dict) -> None:
@@ -231,7 +231,7 @@ def test_an_error_while_recording_stops_the_benchmark(suites: Path, tmp_path: Pa
 def test_a_name_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "blocksworld").mkdir()  # as where the suites are
     monkeypatch.chdir(tmp_path)
-    runs = make_runs(find_suites(ROOT / "examples" / "blocksworld"), Job("", "", policy="blocksworld"))
+    runs = make_trials(find_suites(ROOT / "examples" / "blocksworld"), Job("", "", policy="blocksworld"))
     assert {run.job.policy for run in runs} == {str(policy_path("blocksworld"))}
 
 
@@ -240,26 +240,26 @@ def test_policies_of_suites(suites: Path, tmp_path: Path) -> None:
     folder = tmp_path / "policies"
     folder.mkdir()
     (folder / "any-name.safetensors").symlink_to(POLICY)
-    runs = make_runs(blocks, Job("", "", policy=str(folder)))
+    runs = make_trials(blocks, Job("", "", policy=str(folder)))
     assert {Path(run.job.policy).name for run in runs} == {"any-name.safetensors"}
     with pytest.raises(NoPolicyError, match=r"fits the domain '.*saltus train.*goal-count"):
-        make_runs(find_suites(suites), Job("", "", policy=str(folder)))
+        make_trials(find_suites(suites), Job("", "", policy=str(folder)))
     warnings: list[str] = []
-    assert make_runs([*find_suites(suites), *blocks], Job("", "", policy=str(folder)), warn=warnings.append) == runs
+    assert make_trials([*find_suites(suites), *blocks], Job("", "", policy=str(folder)), warn=warnings.append) == runs
     assert [text.partition("fits the domain ")[2].partition(" ")[0] for text in warnings] == ["'ferry'", "'miconic'"]
     write_suite(tmp_path / "more" / "ferry", "ferry", "easy", 1, seed=1)
     both = [*find_suites(tmp_path / "more"), *blocks]
     with pytest.raises(NoPolicyError, match="'ferry'"):  # nothing is left of the split
-        make_runs(both, Job("", "", policy=str(folder)), ["easy"])
+        make_trials(both, Job("", "", policy=str(folder)), ["easy"])
     warnings.clear()
-    assert make_runs(both, Job("", "", policy=str(folder)), ["training"], warn=warnings.append)
+    assert make_trials(both, Job("", "", policy=str(folder)), ["training"], warn=warnings.append)
     assert warnings == []  # it has no such split
     with pytest.raises(PolicyError, match="no such file"):
-        make_runs(blocks, Job("", "", policy="none.safetensors"))
+        make_trials(blocks, Job("", "", policy="none.safetensors"))
     with pytest.raises(PolicyError, match=r"there is no policy 'goal-cuont'.*did you mean 'goal-count'"):
-        make_runs(blocks, Job("", "", policy="goal-cuont"))
+        make_trials(blocks, Job("", "", policy="goal-cuont"))
     with pytest.raises(ConfigurationError, match="no split 'trainin'; did you mean 'training'"):
-        make_runs(blocks, Job("", "", policy="random"), ["trainin"])
+        make_trials(blocks, Job("", "", policy="random"), ["trainin"])
 
 
 def test_problems_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_problems_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
         path = tmp_path / f"{place}.pddl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
-    runs = make_runs(find_suites(tmp_path), Job("", "", policy="random"))
+    runs = make_trials(find_suites(tmp_path), Job("", "", policy="random"))
     assert [run.problem for run in runs] == ["easy-p01", "hard-p01", "p02"]
 
 
@@ -279,7 +279,7 @@ def test_a_policy_of_another_domain_and_bad_files_are_outcomes(suites: Path, tmp
     assert call(ferry, "--policy", POLICY, "--split", "validation", "--out", out) == ExitCode.SUCCESS
     assert [record["outcome"] for record in read_records(out)] == ["wrong policy"] * 2
     assert "trained on another domain than 'ferry'" in read_records(out)[0]["detail"]
-    assert call(ferry, "--policy", "random", "--max-choices", "1", "--split", "training", "--out", out) == 0
+    assert call(ferry, "--policy", "random", "--max-jumps", "1", "--split", "training", "--out", out) == 0
     record = next(entry for entry in read_records(out)[2:] if entry["problem"] == "p001")
     assert (record["outcome"], record["exit_code"], record["objects"]) == ("input error", 31, None)
     assert "p001.pddl:1:1: parenthesis is never closed" in record["detail"]
@@ -306,7 +306,7 @@ def test_usage_errors(options: list[str], message: str, tmp_path: Path, capsys: 
 def test_without_shipped_policies_the_error_names_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("saltus.policy.shipped.POLICIES", tmp_path)
+    monkeypatch.setattr("saltus.policy.catalogue.POLICIES", tmp_path)
     assert call(ROOT / "examples" / "blocksworld", "--out", tmp_path / "records.jsonl") == ExitCode.INPUT_ERROR
     assert "no policy that comes with Saltus fits the domain 'blocksworld'" in capsys.readouterr().err
 

@@ -50,11 +50,11 @@ def test_a_record_has_the_fields_that_were_agreed_on() -> None:
         method="goal-count",
         device="cpu",
         objects=5,
-        figures={"choices": 2, "found_by": "greedy", "greedy_outcome": "plan found", "seconds_lookahead": 0.5},
+        figures={"jumps": 2, "found_by": "greedy", "greedy_outcome": "plan found", "seconds_lookahead": 0.5},
     )
     record = json.loads(json.dumps(record_with(result, plan_file="x.plan")))
     agreed = """format version domain split problem objects policy method configuration protocol search improve outcome
-        detail exit_code choices plan_length plan_cost found_by greedy_outcome tree_nodes largest_tree seconds
+        detail exit_code jumps plan_length plan_cost found_by greedy_outcome tree_nodes largest_tree seconds
         seconds_read seconds_lookahead seconds_graph seconds_network seconds_dead_ends peak_memory_mb limits device
         plan_file versions started host"""
     assert set(agreed.split()) <= set(record)
@@ -65,8 +65,8 @@ def test_a_record_has_the_fields_that_were_agreed_on() -> None:
         1,
         1,
     )
-    assert record["limits"] == {"seconds": 10, "memory_mb": 100, "choices": 5}
-    assert (record["choices"], record["tree_nodes"], record["seconds_lookahead"]) == (2, None, 0.5)
+    assert record["limits"] == {"seconds": 10, "memory_mb": 100, "jumps": 5}
+    assert (record["jumps"], record["tree_nodes"], record["seconds_lookahead"]) == (2, None, 0.5)
     assert set(record["versions"]) == {"saltus", "python", "torch"}
 
 

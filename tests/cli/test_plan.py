@@ -26,7 +26,7 @@ from saltus.cli.options import limits_of
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.policy import Limits, Outcome
-from saltus.policy.attempt import EXIT_CODES
+from saltus.policy.outcome import EXIT_CODES
 
 EXAMPLES = ROOT / "examples" / "blocksworld"
 BLOCKS = [str(EXAMPLES / "domain.pddl"), str(EXAMPLES / "p03.pddl")]
@@ -79,7 +79,7 @@ def test_the_record_of_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     code, record, errors = plan(*BLOCKS, "--policy", "goal-count", "--plan-file", "x.plan", capsys=capsys)
     assert (code, errors) == (0, "")
     assert (record["outcome"], record["found_by"], record["plan_file"]) == ("plan found", "greedy", "x.plan")
-    assert record["limits"] == {"seconds": 1800.0, "memory_mb": 8192.0, "choices": None}
+    assert record["limits"] == {"seconds": 1800.0, "memory_mb": 8192.0, "jumps": None}
     assert record["method"] == "goal-count"
 
 
@@ -106,7 +106,7 @@ def test_policy_failed_and_the_search_that_helps(tmp_path: Path, capsys: pytest.
     code, record, _ = plan(*task, "--policy", "goal-count", "--search", capsys=capsys)
     assert (code, record["outcome"], record["found_by"]) == (0, "plan found", "search")
     assert (record["greedy_outcome"], record["search"]) == ("policy failed", True)
-    assert record["search_choices"] > 0
+    assert record["search_decisions"] > 0
     assert saltus.validate(saltus.load(*task), saltus.read_plan("sas_plan"))
 
 
@@ -118,9 +118,9 @@ def test_no_applicable_jump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.startswith("no plan: no applicable jump; 0 jumps, ")
 
 
-def test_choice_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    code, record, _ = plan(*LARGE, "--policy", "random", "--max-choices", "3", capsys=capsys)
-    assert (code, record["outcome"], record["choices"]) == (ExitCode.NO_PLAN, "choice limit", 3)
+def test_jump_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    code, record, _ = plan(*LARGE, "--policy", "random", "--max-jumps", "3", capsys=capsys)
+    assert (code, record["outcome"], record["jumps"]) == (ExitCode.NO_PLAN, "jump limit", 3)
     assert not Path("sas_plan").exists()
 
 
@@ -129,7 +129,7 @@ def test_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
     code, record, _ = plan(*LARGE, "--policy", "random", "--time-limit", "2s", capsys=capsys)
     assert (code, record["outcome"], record["limits"]["seconds"]) == (ExitCode.OUT_OF_TIME, "time limit", 2.0)
     assert time.monotonic() - start < 4
-    assert record["choices"] > 0  # figures are there although the process was stopped
+    assert record["jumps"] > 0  # figures are there although the process was stopped
 
 
 def test_memory_limit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +150,7 @@ def test_memory_limit(capsys: pytest.CaptureFixture[str]) -> None:
         ([*BLOCKS, "--time-limit", "0"], 33, "--time-limit 0: expected more than 0"),
         ([*BLOCKS, "--time-limit", "5x"], 33, "--time-limit 5x: expected a time such as 90, 10m or 1h30m"),
         ([*BLOCKS, "--memory-limit", "-1"], 33, "--memory-limit -1: expected a number"),
-        ([*BLOCKS, "--max-choices", "many"], 33, "--max-choices many: expected a whole number, or none"),
+        ([*BLOCKS, "--max-jumps", "many"], 33, "--max-jumps many: expected a whole number, or none"),
         ([*BLOCKS, "--protocol", "ipc"], 33, "--protocol ipc: expected one of paper, open"),
         ([*BLOCKS, "--device", "tpu"], 33, "--device tpu: expected one of auto, cpu, cuda"),
     ],
@@ -196,7 +196,7 @@ def test_a_refused_call_leaves_earlier_plans_alone(arguments: list[str]) -> None
 
 def test_a_call_that_finds_nothing_removes_earlier_plans() -> None:
     """Also where it did not come to the policy."""
-    for limit in (["--max-choices", "0"], ["--time-limit", "0.001"]):
+    for limit in (["--max-jumps", "0"], ["--time-limit", "0.001"]):
         Path("sas_plan").write_text("an old plan")
         run(["plan", *LARGE, "--policy", "random", *limit])
         assert not Path("sas_plan").exists()

@@ -146,8 +146,8 @@ def test_refusals(
 def test_explain_with_a_policy_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
     policy = str(ROOT / "examples" / "blocksworld" / "untrained.safetensors")
-    assert run(["explain", *BLOCKS, "--policy", policy, "--out", str(page), "--max-choices", "2"]) == ExitCode.SUCCESS
-    line = f"not solved after 2 jumps: stopped by the limit on choices; page written to {page}\n"
+    assert run(["explain", *BLOCKS, "--policy", policy, "--out", str(page), "--max-jumps", "2"]) == ExitCode.SUCCESS
+    line = f"not solved after 2 jumps: stopped by the limit on jumps; page written to {page}\n"
     assert capsys.readouterr().out == line
     assert '"steps":[{' in page.read_text(encoding="utf-8")
 

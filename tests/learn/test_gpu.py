@@ -60,13 +60,13 @@ def test_recorded_passes_give_the_values_of_ordinary_ones() -> None:
     slow = LearnedPolicy(policy.network, policy.encoding, policy.lookahead, policy.vocabulary)
     slow.graphs = None
     for count in (1, 3, 12, 2, 12, 1):
-        queries = [(task, task.initial_state, task.goal) for task in tasks[-count:]]
-        for fast, wanted in zip(policy.decide(queries), slow.decide(queries), strict=True):
+        situations = [(task, task.initial_state, task.goal) for task in tasks[-count:]]
+        for fast, wanted in zip(policy.decide(situations), slow.decide(situations), strict=True):
             assert np.allclose(fast.q, wanted.q, atol=1e-4)
     with torch.no_grad():  # the weights are read anew
         policy.network.readout.second.bias += 5.0
-    queries = [(tasks[0], tasks[0].initial_state, tasks[0].goal)]
-    assert np.allclose(policy.decide(queries)[0].q, slow.decide(queries)[0].q, atol=1e-4)
+    situations = [(tasks[0], tasks[0].initial_state, tasks[0].goal)]
+    assert np.allclose(policy.decide(situations)[0].q, slow.decide(situations)[0].q, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["aiw-ad", "aiw-ext", "flat-aa", "aiw-int", "aiw-id"])

@@ -172,7 +172,7 @@ class TestFrom:
         for start, setting, code, words in (
             (str(first), "embedding=16", 33, "model.embedding is 16, but 8"),
             (str(first), "encoding.kind=int", 33, "encoding.kind is int, but ad"),
-            ("shipped", "embedding=8", 33, "model.embedding is 8, but 32"),
+            ("auto", "embedding=8", 33, "model.embedding is 8, but 32"),
             ("goal-count", "embedding=8", 33, "goal-count has no weights"),
             ("miconic", "embedding=8", 31, "another domain"),
             (str(tmp_path / "none.safetensors"), "embedding=8", 31, "no such file"),

@@ -300,8 +300,8 @@ def test_coverage_counts_jumps_and_actions_of_solved_problems() -> None:
     class Nearest:
         lookahead = load_configuration("tiny").lookahead
 
-        def decide(self, queries):  # type: ignore[no-untyped-def]
-            trees = [lookahead(task, state, self.lookahead, goal) for task, state, goal in queries]
+        def decide(self, situations):  # type: ignore[no-untyped-def]
+            trees = [lookahead(task, state, self.lookahead, goal) for task, state, goal in situations]
             return [Decision(tree, -tree.depth[1:].astype(np.float32)) for tree in trees]
 
     solvable, hopeless = chain(6, goal=3), chain(3, goal=1)

@@ -115,7 +115,7 @@ def test_random_action_reaches_all(task: Task, seed: int) -> None:
 @given(random_tasks(), st.data())
 @settings(max_examples=100)
 def test_bindings(task: Task, data: st.DataObject) -> None:
-    """Conjunctive queries: the twin's bindings, each once; fewer when fewer are asked for."""
+    """Conjunctive situations: the twin's bindings, each once; fewer when fewer are asked for."""
     fitting = [i for i in range(len(task.arity)) if task.arity[i] <= 3]
     literals = []
     for _ in range(data.draw(st.integers(1, 3))):
@@ -188,8 +188,8 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
 @settings(max_examples=20)
 def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: LookaheadSpec) -> None:
     """A batch equals single calls, with any number of threads, in the order asked for."""
-    queries = [(task, task.initial_state, task.goal) for task in tasks for _ in range(3)]
-    single = [lookahead(task, state, spec, goal) for task, state, goal in queries]
+    situations = [(task, task.initial_state, task.goal) for task in tasks for _ in range(3)]
+    single = [lookahead(task, state, spec, goal) for task, state, goal in situations]
     for threads in (1, 4):
-        for one, other in zip(single, lookahead_batch(queries, spec, threads=threads), strict=True):
+        for one, other in zip(single, lookahead_batch(situations, spec, threads=threads), strict=True):
             assert_same(one, other)

@@ -392,8 +392,8 @@ def test_pickled_after_a_lookahead(corridor: Task) -> None:
 @pytest.mark.parametrize("threads", [-5, 0, 1, 3000])
 def test_any_number_of_threads(corridor: Task, threads: int) -> None:
     """As many threads as make sense are started."""
-    query = (corridor, corridor.initial_state, corridor.goal)
-    assert len(lookahead_batch([query] * 50, threads=threads)) == 50
+    situation = (corridor, corridor.initial_state, corridor.goal)
+    assert len(lookahead_batch([situation] * 50, threads=threads)) == 50
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are limited as on Linux")

@@ -16,7 +16,7 @@ from tests.random_tasks import random_task, random_tasks
 from tests.tasks import domain_of, task_of
 
 from saltus import _kernel
-from saltus.lookahead import actions, applicable_actions, is_hopeless, random_action, reference, successor_state
+from saltus.lookahead import actions, applicable_actions, is_dead_end, random_action, reference, successor_state
 from saltus.lookahead.actions import FEW_ATOMS, GROUND_ATOMS
 from saltus.lookahead.kernel_task import kernel_task
 from saltus.task import Goal, State, Task, load
@@ -51,7 +51,7 @@ def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
     state = task.initial_state
     for _ in range(3):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 6))):
-            assert is_hopeless(task, state, goal, **settings_of) == reference.is_hopeless(task, state, goal)
+            assert is_dead_end(task, state, goal, **settings_of) == reference.is_dead_end(task, state, goal)
         action = random_action(task, state, rng)
         if action is None:
             break
@@ -75,17 +75,17 @@ def reachable(task: Task, most: int) -> set[State]:
 @given(random_tasks())
 @settings(max_examples=100)
 def test_sound(task: Task) -> None:
-    """What can be reached is never called hopeless, negative goals included."""
+    """What can be reached is never called dead_end_rule, negative goals included."""
     for state in list(reachable(task, 60)):
         goal = Goal(state.codes, sorted(set(some_atoms(task, random.Random(0), 5)) - set(state)))
-        assert not is_hopeless(task, task.initial_state, goal)
+        assert not is_dead_end(task, task.initial_state, goal)
 
 
 def test_impossible_goal(ipc: Path) -> None:
     """A goal whose static part is false is out of reach."""
     task = load(ipc / "spanner" / "domain.pddl", next(iter(sorted((ipc / "spanner" / "training" / "easy").glob("*")))))
-    assert is_hopeless(task, task.initial_state, Goal([], [], impossible=True))
-    assert not is_hopeless(task, task.initial_state, Goal([]))
+    assert is_dead_end(task, task.initial_state, Goal([], [], impossible=True))
+    assert not is_dead_end(task, task.initial_state, Goal([]))
 
 
 @pytest.mark.parametrize("name", sorted(IPC_DOMAINS))
@@ -94,8 +94,8 @@ def test_initial_states_have_hope(ipc: Path, name: str) -> None:
     for split in ("easy", "medium", "hard"):
         path = sorted((ipc / name / "testing" / split).glob("*.pddl"))[-1]
         task = load(ipc / name / "domain.pddl", path)
-        assert not is_hopeless(task, task.initial_state, task.goal)
-        assert not is_hopeless(task, task.initial_state, task.goal, **JOINED)
+        assert not is_dead_end(task, task.initial_state, task.goal)
+        assert not is_dead_end(task, task.initial_state, task.goal, **JOINED)
 
 
 @pytest.mark.parametrize("name", sorted(IPC_DOMAINS))
@@ -107,12 +107,12 @@ def test_ground_and_joined_agree_on_the_tracks_problems(ipc: Path, name: str, mo
     seen = set()
     for _ in range(20):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 2))):
-            answer = is_hopeless(task, state, goal)
-            assert answer == is_hopeless(task, state, goal, **JOINED)
+            answer = is_dead_end(task, state, goal)
+            assert answer == is_dead_end(task, state, goal, **JOINED)
             for few in (-1, FEW_ATOMS):  # joined first, and grounded at once where that takes long; or grounded
                 monkeypatch.setattr(actions, "FEW_ATOMS", few)
                 for work in (1, 50):
-                    assert answer == is_hopeless(task, state, goal, work=work, ground_atoms=GROUND_ATOMS + work)
+                    assert answer == is_dead_end(task, state, goal, work=work, ground_atoms=GROUND_ATOMS + work)
             seen.add(answer)
         action = random_action(task, state, rng)
         if action is None:
@@ -136,10 +136,10 @@ def test_work_is_bounded() -> None:
     """With little work allowed nothing is hopeless; what was found with enough stays."""
     task = random_task(5)
     atoms = [
-        atom for atom in some_atoms(task, random.Random(1), 200) if is_hopeless(task, task.initial_state, Goal([atom]))
+        atom for atom in some_atoms(task, random.Random(1), 200) if is_dead_end(task, task.initial_state, Goal([atom]))
     ]
     assert atoms
-    assert not any(is_hopeless(task, task.initial_state, Goal([atom]), work=1, **JOINED) for atom in atoms)
+    assert not any(is_dead_end(task, task.initial_state, Goal([atom]), work=1, **JOINED) for atom in atoms)
 
 
 @given(random_tasks(), st.integers(0, 2**32), st.integers(1, 400))
@@ -148,8 +148,8 @@ def test_what_little_work_finds_is_true(task: Task, seed: int, work: int) -> Non
     """Wherever the work ends, in the first round or later, no state is called hopeless that is not."""
     for atom in some_atoms(task, random.Random(seed), 6):
         goal = Goal([atom])
-        if is_hopeless(task, task.initial_state, goal, work=work, **JOINED):
-            assert is_hopeless(task, task.initial_state, goal)
+        if is_dead_end(task, task.initial_state, goal, work=work, **JOINED):
+            assert is_dead_end(task, task.initial_state, goal)
 
 
 def test_as_many_atoms_as_allowed() -> None:
@@ -171,10 +171,10 @@ def test_many_conditions_of_one_action() -> None:
     pairs = " ".join(f"(r {a} {b})" for a in names for b in names)
     text = f"(define (problem p) (:domain all) (:objects {' '.join(names[1:])}) (:init {pairs}) (:goal (done)))"
     task = task_of(domain, text)
-    assert not is_hopeless(task, task.initial_state, task.goal)
-    assert not is_hopeless(task, task.initial_state, task.goal, **JOINED)
+    assert not is_dead_end(task, task.initial_state, task.goal)
+    assert not is_dead_end(task, task.initial_state, task.goal, **JOINED)
     less = State(task.initial_state.codes[1:])
-    assert is_hopeless(task, less, task.goal)
+    assert is_dead_end(task, less, task.goal)
 
 
 def test_counting_is_bounded() -> None:
@@ -189,7 +189,7 @@ def test_counting_is_bounded() -> None:
     names = [f"o{i}" for i in range(300)]
     text = f"(define (problem p) (:domain clique) (:objects {' '.join(names)}) (:init (p o0)) (:goal (done)))"
     task = task_of(domain, text)
-    assert not is_hopeless(task, task.initial_state, task.goal)
+    assert not is_dead_end(task, task.initial_state, task.goal)
     assert not _kernel.GroundRelaxation(kernel_task(task), 200_000).complete
 
 

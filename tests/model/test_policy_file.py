@@ -19,7 +19,7 @@ from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
 from saltus.pddl import Domain, Source, parse_domain
-from saltus.policy.shipped import POLICIES, shipped_policies
+from saltus.policy.catalogue import POLICIES, bundled_policies
 from saltus.task import load
 
 BLOCKS = ROOT / "examples" / "blocksworld"
@@ -166,7 +166,7 @@ def test_half_precision_halves_the_file_and_hardly_changes_the_values(tmp_path: 
 def test_policies_that_come_along_are_listed_with_their_record(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["policies", "--json"]) == ExitCode.SUCCESS
     found = json.loads(capsys.readouterr().out)
-    assert {entry["policy"] for entry in found} == set(shipped_policies())
+    assert {entry["policy"] for entry in found} == set(bundled_policies())
     for entry in found:
         assert entry["record"]["training_problems"] > 0
         assert entry["validation"] != "-"

@@ -11,7 +11,7 @@ from tests.tasks import domain_of, rich_task, task_of
 
 from saltus.domains import DOMAINS, generate_problem
 from saltus.lookahead import LookaheadSpec, applicable_actions, lookahead, successor_state
-from saltus.policy import GoalCountPolicy, Limits, RandomPolicy, attempts
+from saltus.policy import GoalCountPolicy, Limits, RandomPolicy, plan_stepwise
 from saltus.policy.improve import (
     _atoms_hash,
     _node_hashes,
@@ -22,7 +22,7 @@ from saltus.policy.improve import (
     plan_states,
     shortcuts,
 )
-from saltus.policy.plan import plan_of
+from saltus.policy.planning import plan_of
 from saltus.task import Action, Task, validate
 
 COSTS = """(define (domain roads) (:requirements :action-costs) (:predicates (at ?x) (road ?x ?y) (seen ?x))
@@ -127,7 +127,11 @@ def test_shortcuts_count_costs_not_steps() -> None:
 def test_better_plans_of_real_problems(name: str, seed: int) -> None:
     task = task_of(domain_of(DOMAINS[name].path.read_text()), generate_problem(name, "training", 3, 10, seed))
     policy = GoalCountPolicy(np.random.default_rng(0))
-    found = [moment for moment in attempts(policy, task, Limits(choices=2000), improve=True) if moment.plan is not None]
+    found = [
+        moment
+        for moment in plan_stepwise(policy, task, Limits(max_jumps=2000), improve=True)
+        if moment.plan is not None
+    ]
     costs = [moment.cost for moment in found]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < costs[0]
@@ -141,7 +145,7 @@ def test_better_plans_of_real_problems(name: str, seed: int) -> None:
 @given(st.integers(3, 7), st.integers(0, 1000))
 def test_improved_plans_are_valid_and_cheaper(count: int, seed: int) -> None:
     task = blocks(count, seed)
-    start = RandomPolicy(np.random.default_rng(seed)).solve(task, Limits(choices=300))
+    start = RandomPolicy(np.random.default_rng(seed)).solve(task, Limits(max_jumps=300))
     if start.plan is None:
         return
     cost = start.cost

@@ -1,4 +1,4 @@
-"""Choosers, episodes and yardsticks, with answers worked out by hand."""
+"""Choosers, rollouts and yardsticks, with answers worked out by hand."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from saltus.policy import (
     Boltzmann,
     Decision,
     Ending,
-    Episode,
     GoalCountPolicy,
     Greedy,
     LearnedPolicy,
-    rollout,
-    rollout_batch,
+    Rollout,
+    run_rollout,
+    run_rollouts,
 )
 from saltus.policy.policies import batches
 from saltus.task import Plan, Task, validate
@@ -76,56 +76,56 @@ class FarthestPolicy:
 
     lookahead = LookaheadSpec(kind="flat")
 
-    def decide(self, queries):
+    def decide(self, situations):
         from saltus.lookahead import lookahead_batch
 
-        trees = lookahead_batch(queries, self.lookahead)
+        trees = lookahead_batch(situations, self.lookahead)
         return [Decision(tree, np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
 
 
 def test_visited_states_are_never_jumped_to() -> None:
-    episode = Episode(chain(5, goal=4))
-    steps = list(rollout(FarthestPolicy(), episode))
+    rollout = Rollout(chain(5, goal=4))
+    steps = list(run_rollout(FarthestPolicy(), rollout))
     assert len(steps) == 4
-    assert episode.ending is Ending.SOLVED
-    assert len({step.successor for step in steps} | {episode.task.initial_state}) == 5
+    assert rollout.ending is Ending.SOLVED
+    assert len({step.successor for step in steps} | {rollout.task.initial_state}) == 5
 
 
 def test_an_episode_ends_in_a_dead_end_or_stuck() -> None:
     task = chain(3, goal=2)
     unreachable = task.make_goal([task.atom("(at n0)"), task.atom("(at n2)")])
-    episode = Episode(task, goal=unreachable)
-    assert len(list(rollout(FarthestPolicy(), episode))) == 2
-    assert episode.ending is Ending.DEAD_END  # no way back from n2
+    rollout = Rollout(task, goal=unreachable)
+    assert len(list(run_rollout(FarthestPolicy(), rollout))) == 2
+    assert rollout.ending is Ending.DEAD_END  # no way back from n2
     loop = task_of(
         domain_of(CHAIN),
         "(define (problem c) (:domain chain) (:objects a b c) (:init (at a) (next a b) (next b a)) (:goal (at c)))",
     )
-    episode = Episode(loop)
-    assert len(list(rollout(FarthestPolicy(), episode))) == 1
-    assert episode.ending is Ending.STUCK
+    rollout = Rollout(loop)
+    assert len(list(run_rollout(FarthestPolicy(), rollout))) == 1
+    assert rollout.ending is Ending.STUCK
 
 
 def test_a_goal_that_holds_needs_no_jump() -> None:
-    episode = Episode(chain(3, goal=0))
-    assert list(rollout(FarthestPolicy(), episode)) == []
-    assert episode.ending is Ending.SOLVED
+    rollout = Rollout(chain(3, goal=0))
+    assert list(run_rollout(FarthestPolicy(), rollout)) == []
+    assert rollout.ending is Ending.SOLVED
 
 
 def test_goal_states_of_the_tree_are_taken_unless_told_otherwise() -> None:
     task = chain(6, goal=3)
     policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec())
-    (step,) = rollout(policy, Episode(task))
+    (step,) = run_rollout(policy, Rollout(task))
     assert step.solved
     assert len(step.actions) == 3
 
     class Worst(FarthestPolicy):
         lookahead = LookaheadSpec()
 
-        def decide(self, queries):
-            return [Decision(entry.tree, -entry.q) for entry in super().decide(queries)]
+        def decide(self, situations):
+            return [Decision(entry.tree, -entry.q) for entry in super().decide(situations)]
 
-    first = next(iter(rollout(Worst(), Episode(task, take_goals=False))))
+    first = next(iter(run_rollout(Worst(), Rollout(task, take_goals=False))))
     assert first.node == 1
     assert not first.solved
 
@@ -135,12 +135,12 @@ def test_yardsticks_jump_validly_and_alike_for_a_seed(name: str) -> None:
     def play() -> list[str]:
         task = blocks(6, 1)
         policy = YARDSTICKS[name](np.random.default_rng(3), None)
-        episode = Episode(task)
+        rollout = Rollout(task)
         names: list[str] = []
-        for step in islice(rollout(policy, episode), 30):
+        for step in islice(run_rollout(policy, rollout), 30):
             names += [task.action_name(action) for action in step.actions]
         report = validate(task, Plan.of(names))
-        assert report.valid == (episode.ending is Ending.SOLVED)
+        assert report.valid == (rollout.ending is Ending.SOLVED)
         assert report.valid or "goal" in str(report)
         return names
 
@@ -153,14 +153,14 @@ def test_a_batch_of_episodes_goes_as_each_would_alone() -> None:
     vocabulary = Vocabulary.of(tasks[0].domain, encoding)
     network = RelationalNetwork([relation.arity for relation in vocabulary], "ad", ModelSpec(embedding=16, layers=3))
     policy = LearnedPolicy(network.eval(), encoding, LookaheadSpec(), vocabulary)
-    together = [Episode(task) for task in tasks]
+    together = [Rollout(task) for task in tasks]
     paths: list[list[int]] = [[] for _ in tasks]
-    for steps in islice(rollout_batch(policy, together), 12):
+    for steps in islice(run_rollouts(policy, together), 12):
         for i, step in steps:
             paths[i].append(step.node)
     for i, task in enumerate(tasks):
-        alone = Episode(task)
-        assert [step.node for step in islice(rollout(policy, alone), 12)] == paths[i]
+        alone = Rollout(task)
+        assert [step.node for step in islice(run_rollout(policy, alone), 12)] == paths[i]
         assert alone.ending == together[i].ending
 
 

@@ -17,7 +17,7 @@ from tests.policy.test_rollout import blocks
 from tests.report.browser import open_browser, open_page
 
 from saltus.policy import YARDSTICKS
-from saltus.report import gather, report_page, write_page
+from saltus.report import make_report, report_page, write_page
 from saltus.report.explain import explain_page, trace
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -51,7 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, open_browser() as browser:
         folder = Path(name)
         runs = [RUNS / domain for domain in ("satellite", "spanner")]
-        report = gather(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), runs)
+        report = make_report(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), runs)
         write_page(folder / "report.html", report_page(report))
         page = open_page(browser, folder / "report.html", width=1200).page
         picture_part(page, "report", "h1", "#coverage-ipc2023")

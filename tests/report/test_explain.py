@@ -17,7 +17,7 @@ from tests.tasks import domain_of, task_of
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
 from saltus.policy import YARDSTICKS, GoalCountPolicy, LearnedPolicy
 from saltus.report.explain import ending_text, explain_page, trace
-from saltus.report.layout import MOST_SHOWN, draw, spread
+from saltus.report.tree_drawing import MOST_SHOWN, draw, spread
 from saltus.task import Plan, Task, load, validate
 
 BLOCKS = ROOT / "examples" / "blocksworld"
@@ -113,7 +113,7 @@ def test_a_rollout_is_traced() -> None:
 def test_a_policy_file_is_traced_and_its_actions_are_a_plan() -> None:
     task = load(BLOCKS / "domain.pddl", BLOCKS / "p03.pddl")
     policy = LearnedPolicy.load(BLOCKS / "untrained.safetensors", task.domain)
-    content = trace(task, policy, "untrained", max_choices=50)
+    content = trace(task, policy, "untrained", max_jumps=50)
     assert content["solved"]
     actions = [content["names"][number] for step in content["steps"] for number in step["actions"]]
     assert validate(task, Plan.of(actions))
@@ -133,9 +133,9 @@ def test_a_policy_file_is_traced_and_its_actions_are_a_plan() -> None:
 
 @pytest.mark.parametrize("name", sorted(YARDSTICKS))
 def test_the_limit_on_choices_ends_a_trace(name: str) -> None:
-    content = trace(blocks(), YARDSTICKS[name](np.random.default_rng(0), None), name, max_choices=2, per_depth=2)
+    content = trace(blocks(), YARDSTICKS[name](np.random.default_rng(0), None), name, max_jumps=2, per_depth=2)
     assert len(content["steps"]) == 2
-    assert ending_text(content) == "not solved after 2 jumps: stopped by the limit on choices"
+    assert ending_text(content) == "not solved after 2 jumps: stopped by the limit on jumps"
     step = content["steps"][0]
     assert sum(step["hidden"]) + len(step["depth"]) == step["size"]
     assert sum(step["hidden"]) > 0

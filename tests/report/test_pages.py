@@ -14,7 +14,7 @@ from tests.report.browser import Opened, find_browser, open_browser, open_page
 from tests.report.samples import paper_records, record, write_records, write_run
 
 from saltus.policy import YARDSTICKS
-from saltus.report import gather, report_page, write_page
+from saltus.report import make_report, report_page, write_page
 from saltus.report.explain import explain_page, trace
 from saltus.report.paper import read_paper
 from saltus.task import load
@@ -43,7 +43,7 @@ def report_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = [write_records(folder / "ours.jsonl", ours), write_records(folder / "lama.jsonl", theirs)]
     for seed in range(3):
         write_run(folder / "runs" / "ferry" / f"seed-{seed}", seed)
-    write_page(folder / "report.html", report_page(gather(files, [folder / "runs"])))
+    write_page(folder / "report.html", report_page(make_report(files, [folder / "runs"])))
     return folder / "report.html"
 
 

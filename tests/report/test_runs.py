@@ -9,7 +9,7 @@ import pytest
 from tests.report.samples import write_run
 
 from saltus.errors import InputError
-from saltus.report.gather import validation_table
+from saltus.report.report import validation_table
 from saltus.report.runs import coverage_of, episode_figure, name_run, read_run, read_runs
 
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from saltus.bench.benchmark import Ended, Trial
 from saltus.bench.job import Job, Result
 from saltus.bench.records import timestamp
 from saltus.bench.run import run_job
-from saltus.bench.schedule import Ended, Run
 from saltus.errors import ConfigurationError, SaltusError
-from saltus.policy.attempt import Outcome
+from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 
 LOCAL = "local"
@@ -47,12 +47,12 @@ class RayRunner:
         self.address = address
         self.jobs = jobs
 
-    def __call__(self, runs: Sequence[Run], begin: Callable[[Run], None]) -> Generator[Ended]:
+    def __call__(self, runs: Sequence[Trial], begin: Callable[[Trial], None]) -> Generator[Ended]:
         """Runs as they end; closing the generator kills those that are running."""
         if not runs:
             return
         self._connect()
-        flying: dict[Any, Run] = {}
+        flying: dict[Any, Trial] = {}
         waiting = list(reversed(runs))
         try:
             most = self.jobs or max(1, int(self.ray.cluster_resources().get("CPU", 1)))
@@ -83,7 +83,7 @@ class RayRunner:
             if kept is not None:
                 os.environ["RAY_ADDRESS"] = kept
 
-    def _submit(self, run: Run) -> Any:
+    def _submit(self, run: Trial) -> Any:
         job = with_full_paths(run.job)
         room: dict[str, Any] = {"num_cpus": job.threads or 1, "max_retries": 0}
         if job.device == "cuda":

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from saltus.policy.attempt import EXIT_CODES, GREEDY_SHARE, Limits, Outcome
+from saltus.policy.outcome import EXIT_CODES, GREEDY_SHARE, Limits, Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.task import Plan
 
@@ -33,7 +33,7 @@ class Job:
     """Files."""
     problem: str
     planner: str = POLICY
-    policy: str = "shipped"
+    policy: str = "auto"
     """A yardstick, the name of a policy that comes with Saltus, a file, or `shipped`: whichever fits the domain."""
     prefix: str | None = None
     """Policy files `prefix`.1, `prefix`.2, …: the last one that fits is taken instead of `policy`; where none does,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from saltus.bench.job import Job
 from saltus.errors import ConfigurationError
-from saltus.policy.attempt import Outcome
+from saltus.policy.outcome import Outcome
 from saltus.task import Plan, read_plan
 
 ALIAS = "lama-first"

@@ -21,8 +21,8 @@ from typing import Any
 
 from saltus.bench.job import LAMA, LAMA_NAME, Job, Result
 from saltus.errors import InputError
+from saltus.policy.catalogue import AUTO, policy_name
 from saltus.policy.policies import YARDSTICKS
-from saltus.policy.shipped import SHIPPED, policy_name
 from saltus.task import write_plan
 
 FORMAT = "saltus-record"
@@ -33,9 +33,9 @@ Key = tuple[str, str, str, str]
 """Configuration, domain, split, problem: what makes a run."""
 
 FIGURES = (
-    "choices",
-    "search_choices",
-    "beside_choices",
+    "jumps",
+    "search_decisions",
+    "goal_search_decisions",
     "found_by",
     "greedy_outcome",
     "tree_nodes",
@@ -65,7 +65,7 @@ def make_record(
     """The record of a run; `names` are domain, split and problem."""
     domain, split, problem = names
     lama = job.planner == LAMA
-    known = job.policy != SHIPPED and job.prefix is None
+    known = job.policy != AUTO and job.prefix is None
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -90,7 +90,7 @@ def make_record(
         "limits": {
             "seconds": job.limits.seconds,
             "memory_mb": job.limits.memory_mb,
-            "choices": job.limits.choices,
+            "jumps": job.limits.max_jumps,
         },
         "device": result.device or job.device,
         "threads": job.threads,

@@ -18,7 +18,7 @@ from typing import Any
 
 from saltus.bench.job import LAMA, Job, Result
 from saltus.bench.supervise import Ended, Kill, Message, supervise
-from saltus.policy.attempt import Outcome
+from saltus.policy.outcome import Outcome
 from saltus.task import Plan
 
 WORKER = (sys.executable, "-P", "-m", "saltus.bench.worker")

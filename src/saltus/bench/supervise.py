@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from saltus.policy.attempt import Limits
+from saltus.policy.outcome import Limits
 
 INTERVALS = (0.01, 0.05)
 """Shortest and longest time between two looks at a process, in seconds; every 0.05 s costs a percent of a core."""

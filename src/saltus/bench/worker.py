@@ -34,8 +34,8 @@ from saltus.bench.job import LAMA, LAMA_NAME, Job
 from saltus.bench.lama import run_lama
 from saltus.errors import ConfigurationError, InputError, PolicyError, SaltusError, UnsupportedError, WrongPolicyError
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
-from saltus.policy import Attempt, LearnedPolicy, Outcome, Planner, attempts
-from saltus.policy.shipped import open_learned, open_policy
+from saltus.policy import LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
+from saltus.policy.catalogue import open_learned, open_policy
 from saltus.task import Plan, Task, build_task, validate
 
 PAUSE = 0.05
@@ -47,9 +47,9 @@ HEADROOM = 1.05
 PR_SET_PDEATHSIG = 1
 
 FIGURES = (
-    "choices",
-    "search_choices",
-    "beside_choices",
+    "jumps",
+    "search_decisions",
+    "goal_search_decisions",
     "tree_nodes",
     "largest_tree",
     "goals",
@@ -94,14 +94,14 @@ def solve_with_policy(job: Job, told: Told, send: Send) -> tuple[Outcome, str]:
     send("policy", policy=name, method=method_of(policy, name), device=device, warnings=warnings)
     shown: Plan | None = None
     last = 0.0
-    attempt = Attempt()
-    for attempt in attempts(
+    attempt = Progress()
+    for attempt in plan_stepwise(
         policy,
         task,
         job.limits,
         search=job.search,
         improve=job.improve,
-        beside=policy.beside(),
+        goal_policy=policy.goal_policy(),
         greedy_share=job.greedy_share,
         started=told["started"],
         threads=job.threads,
@@ -163,7 +163,7 @@ def device_of(policy: Planner) -> str:
     return str(next(policy.network.parameters()).device.type) if isinstance(policy, LearnedPolicy) else "cpu"
 
 
-def figures_of(attempt: Attempt, policy: Planner) -> dict[str, Any]:
+def figures_of(attempt: Progress, policy: Planner) -> dict[str, Any]:
     """Counts and times of an attempt as the record has them."""
     values = {name: getattr(attempt, name) for name in FIGURES}
     times = {f"seconds_{part}": seconds for part, seconds in policy.clock.seconds.items()}

@@ -11,17 +11,17 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from saltus.bench.benchmark import LocalRunner, Runner, Tally, Trial, make_trials
+from saltus.bench.benchmark import bench as run_bench
 from saltus.bench.cluster import RayRunner
 from saltus.bench.job import LAMA, LAMA_NAME, PLANNERS, POLICY, Job
 from saltus.bench.lama import find_driver
 from saltus.bench.records import Record, RecordFile, key_of
-from saltus.bench.schedule import LocalRunner, Run, Runner, Tally, make_runs
-from saltus.bench.schedule import bench as run_bench
 from saltus.cli import output
 from saltus.cli.exit_codes import ExitCode
 from saltus.cli.options import (
     Device,
-    MaxChoices,
+    MaxJumps,
     MemoryLimit,
     Protocol,
     Search,
@@ -32,9 +32,9 @@ from saltus.cli.options import (
 )
 from saltus.cli.plan import Improve
 from saltus.errors import ConfigurationError
-from saltus.policy.attempt import Outcome
+from saltus.policy.catalogue import AUTO, find_device
+from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
-from saltus.policy.shipped import SHIPPED, find_device
 from saltus.task import find_suites
 
 
@@ -44,7 +44,7 @@ def bench(
     policy: Annotated[
         str,
         typer.Option(help="A name, a file, random, goal-count; shipped or a folder: whichever policy there fits."),
-    ] = SHIPPED,
+    ] = AUTO,
     planner: Annotated[str, typer.Option(help="policy, or lama: LAMA's first iteration as a baseline.")] = POLICY,
     split: Annotated[list[str] | None, typer.Option(help="Only this split; may be repeated.")] = None,
     jobs: Annotated[
@@ -52,7 +52,7 @@ def bench(
     ] = None,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
-    max_choices: MaxChoices = None,
+    max_jumps: MaxJumps = None,
     protocol: Protocol = "open",
     search: Search = False,
     improve: Improve = False,
@@ -70,14 +70,14 @@ def bench(
 
     Example:
 
-        saltus bench examples/blocksworld --policy random --max-choices 20 --out records.jsonl
+        saltus bench examples/blocksworld --policy random --max-jumps 20 --out records.jsonl
     """
     check_device(device)
     if planner not in PLANNERS:
         raise ConfigurationError(f"--planner {planner}: expected one of {', '.join(PLANNERS)}")
     if planner == LAMA:
         find_driver()
-        if search or improve or policy != SHIPPED:
+        if search or improve or policy != AUTO:
             raise ConfigurationError("--planner lama takes none of --policy, --search and --improve")
     network = planner == POLICY and policy not in YARDSTICKS
     alone = (jobs or 1) == 1 and ray is None
@@ -86,14 +86,14 @@ def bench(
         "",
         planner=planner,
         policy=LAMA_NAME if planner == LAMA else policy,
-        limits=limits_of(protocol, time_limit, memory_limit, max_choices),
+        limits=limits_of(protocol, time_limit, memory_limit, max_jumps),
         search=search,
         improve=improve,
         device=find_device(device) if network else "cpu",
         seed=seed,
         threads=threads if threads is not None or alone else 1,
     )
-    runs = make_runs(find_suites(suite), job, split, warn=output.warning)
+    runs = make_trials(find_suites(suite), job, split, warn=output.warning)
     runner: Runner = LocalRunner(jobs or 1) if ray is None else RayRunner(ray, jobs)
     with RecordFile(out) as file, shown(len(runs)) as watch:
         try:
@@ -147,7 +147,7 @@ def show_record(tally: Tally, record: Record | None, total: int) -> None:
         output.note(f"{tally.done} of {total}: {names}: {record['outcome']}, {record['seconds']:.1f} s")
 
 
-def show_summary(runs: Sequence[Run], records: Sequence[Record], tally: Tally, out: Path) -> None:
+def show_summary(runs: Sequence[Trial], records: Sequence[Record], tally: Tally, out: Path) -> None:
     """A line for every domain and split: problems, solved, and what became of the others; faults first."""
     wanted = {run.key for run in runs}
     groups: dict[tuple[str, str], Counter[str]] = {}

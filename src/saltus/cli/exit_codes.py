@@ -1,4 +1,4 @@
-"""Exit codes of the command line, after Fast Downward's table; `policy/attempt.py` has those of planning's outcomes."""
+"""Exit codes of the command line, after Fast Downward's table; `policy/outcome.py` has those of planning's outcomes."""
 
 from __future__ import annotations
 

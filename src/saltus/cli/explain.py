@@ -20,8 +20,8 @@ def explain(
     out: Annotated[Path, typer.Option(help="Page to write; needs nothing but a browser.")],
     policy: Annotated[
         str, typer.Option(help="Policy by name or file, or a yardstick: random, goal-count; shipped: by the domain.")
-    ] = "shipped",
-    max_choices: Annotated[int, typer.Option(help="Most jumps.", min=1)] = 200,
+    ] = "auto",
+    max_jumps: Annotated[int, typer.Option(help="Most jumps.", min=1)] = 200,
     per_depth: Annotated[int, typer.Option(help="Nodes of the tree shown of every depth, best first.", min=1)] = 8,
     seed: Annotated[int, typer.Option(help="Of a yardstick's random choices.", min=0)] = 0,
 ) -> None:
@@ -33,7 +33,7 @@ def explain(
 
         saltus explain examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --out page.html
     """
-    from saltus.policy.shipped import open_policy
+    from saltus.policy.catalogue import open_policy
     from saltus.report.explain import ending_text, explain_page, trace  # here: importing PyTorch takes a second
     from saltus.report.html import write_page
 
@@ -50,8 +50,8 @@ def explain(
                 goals = int(step.tree.goals[step.node])
                 status.update(f"jump {taken}: {goals} goals, tree of {len(step.tree):,}")
 
-            content = trace(task, chosen, name, max_choices=max_choices, per_depth=per_depth, see=tell)
+            content = trace(task, chosen, name, max_jumps=max_jumps, per_depth=per_depth, see=tell)
     else:
-        content = trace(task, chosen, name, max_choices=max_choices, per_depth=per_depth)
+        content = trace(task, chosen, name, max_jumps=max_jumps, per_depth=per_depth)
     write_page(out, explain_page(content))
     print(f"{ending_text(content)}; page written to {out}")

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from saltus.errors import ConfigurationError, shorten
-from saltus.policy.attempt import PROTOCOLS, Limits
-from saltus.policy.shipped import DEVICES
+from saltus.policy.catalogue import DEVICES
+from saltus.policy.outcome import PROTOCOLS, Limits
 
 MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 
@@ -19,9 +19,9 @@ TimeLimit = Annotated[str | None, typer.Option(help="Wall-clock time: 90, 10m, 1
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Resident memory: MiB, or with a suffix K, M or G; none for no limit.")
 ]
-MaxChoices = Annotated[str | None, typer.Option(help="Most jumps of the greedy rollout; none for no limit.")]
+MaxJumps = Annotated[str | None, typer.Option(help="Most jumps of the greedy rollout; none for no limit.")]
 Protocol = Annotated[
-    str, typer.Option(help="Limits where none are given: paper (1,000 choices, 60 min) or open (30 min, 8 GB).")
+    str, typer.Option(help="Limits where none are given: paper (1,000 jumps, 60 min) or open (30 min, 8 GB).")
 ]
 Device = Annotated[str, typer.Option(help=f"One of {', '.join(DEVICES)}.")]
 Seed = Annotated[int, typer.Option(help="Of the yardsticks random and goal-count.", min=0)]
@@ -33,14 +33,14 @@ Search = Annotated[
 ]
 
 
-def limits_of(protocol: str, time: str | None, memory: str | None, choices: str | None) -> Limits:
+def limits_of(protocol: str, time: str | None, memory: str | None, jumps: str | None) -> Limits:
     """Limits of the protocol, with what was given instead."""
     if protocol not in PROTOCOLS:
         raise ConfigurationError(f"--protocol {shorten(protocol)}: expected one of {', '.join(PROTOCOLS)}")
     default = PROTOCOLS[protocol]
     seconds = default.seconds if time is None else seconds_of("--time-limit", time)
     megabytes = default.memory_mb if memory is None else amount("--memory-limit", memory, MEGABYTES)
-    count = default.choices if choices is None else whole("--max-choices", choices)
+    count = default.max_jumps if jumps is None else whole("--max-jumps", jumps)
     return Limits(seconds, megabytes, count)
 
 

@@ -23,7 +23,7 @@ from saltus.cli import output
 from saltus.cli.inspect import DomainFile, Json, ProblemFile
 from saltus.cli.options import (
     Device,
-    MaxChoices,
+    MaxJumps,
     MemoryLimit,
     Protocol,
     Search,
@@ -33,8 +33,8 @@ from saltus.cli.options import (
     limits_of,
 )
 from saltus.errors import ConfigurationError, InputError
-from saltus.policy.attempt import Outcome
-from saltus.policy.shipped import SHIPPED, numbered_files
+from saltus.policy.catalogue import AUTO, numbered_files
+from saltus.policy.outcome import Outcome
 from saltus.task import write_plan
 
 ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVALID, Outcome.CRASH}
@@ -60,11 +60,11 @@ def plan(
     problem: ProblemFile,
     policy: Annotated[
         str, typer.Option(help="A name, a file, random or goal-count; shipped finds the one that fits the domain.")
-    ] = SHIPPED,
+    ] = AUTO,
     plan_file: PlanFile = Path("sas_plan"),
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
-    max_choices: MaxChoices = None,
+    max_jumps: MaxJumps = None,
     protocol: Protocol = "open",
     search: Search = False,
     improve: Improve = False,
@@ -91,7 +91,7 @@ def plan(
         str(domain),
         str(problem),
         policy=policy,
-        limits=limits_of(protocol, time_limit, memory_limit, max_choices),
+        limits=limits_of(protocol, time_limit, memory_limit, max_jumps),
         search=search,
         improve=improve,
         device=device,
@@ -266,9 +266,9 @@ def _take(message: Message, result: Result, writer: PlanWriter) -> None:
 def progress_line(result: Result | None, seconds: float) -> Text:
     """What is known while the work goes on: choices, goals, tree size, seconds."""
     parts: list[str] = []
-    if result is not None and result.figures.get("choices") is not None:
+    if result is not None and result.figures.get("jumps") is not None:
         figures = result.figures
-        parts.append(f"{figures['choices']:,} jumps")
+        parts.append(f"{figures['jumps']:,} jumps")
         if searched := states_searched(figures):
             parts.append(searched)
         parts.append(f"{figures['goals']:,} of {figures['goal_count']:,} goals")
@@ -282,7 +282,7 @@ def progress_line(result: Result | None, seconds: float) -> Text:
 
 def states_searched(figures: Mapping[str, Any]) -> str:
     """How far the searches came, in words; nothing where there was none."""
-    policy, beside = figures.get("search_choices") or 0, figures.get("beside_choices") or 0
+    policy, beside = figures.get("search_decisions") or 0, figures.get("goal_search_decisions") or 0
     if not policy and not beside:
         return ""
     return f"{policy:,} states searched" + (f" and {beside:,} by goals" if beside else "")
@@ -302,7 +302,7 @@ def show_result(result: Result, writer: PlanWriter) -> None:
     if result.outcome in ERRORS:
         return
     figures = result.figures
-    jumps = f"{figures.get('choices') or 0:,} jumps"
+    jumps = f"{figures.get('jumps') or 0:,} jumps"
     if searched := states_searched(figures):
         jumps += f", {searched}"
     if result.outcome is Outcome.FOUND and result.plan is not None:

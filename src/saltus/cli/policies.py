@@ -33,12 +33,12 @@ def policies(
     """
     from saltus.model.policy_file import load_policy_file  # here, because importing PyTorch takes a second
     from saltus.pddl import Source, parse_domain
-    from saltus.policy.shipped import find_policy, policy_name, shipped_policies
+    from saltus.policy.catalogue import bundled_policies, find_policy, policy_name
 
     wanted = parse_domain(Source.from_file(domain)) if domain is not None else None
     found = {str(path): load_policy_file(path, wanted) for path in files or []}
     if not files:
-        paths = list(shipped_policies().values()) if wanted is None else [find_policy(wanted)]
+        paths = list(bundled_policies().values()) if wanted is None else [find_policy(wanted)]
         found = {policy_name(path): load_policy_file(path) for path in paths}
     if json:
         output.print_json([{**facts(name, policy), "record": policy.record} for name, policy in found.items()])

@@ -14,7 +14,7 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.inspect import Json
 from saltus.errors import ConfigurationError
-from saltus.report import gather, report_page, write_page
+from saltus.report import make_report, report_page, write_page
 from saltus.report.tables import Cell, Table, plural
 
 MOST_ERRORS = 30
@@ -43,7 +43,7 @@ def report(
     """
     if not records and not run:
         raise ConfigurationError("nothing to report on: name a record file, or a run with --run")
-    found = gather(records or [], run or [])
+    found = make_report(records or [], run or [])
     if html is not None:
         write_page(html, report_page(found))
     for message in found.warnings:

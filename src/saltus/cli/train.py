@@ -93,7 +93,7 @@ def open_run(
     from saltus.learn.problems import load_problems
     from saltus.learn.run import Run, RunDescription, RunFolder, Start
     from saltus.model.policy_file import load_policy_file
-    from saltus.policy.shipped import find_device
+    from saltus.policy.catalogue import find_device
 
     place = find_device(device)
     run_folder = RunFolder(out, output.warning)
@@ -133,12 +133,12 @@ def open_run(
 def start_file(name: str, domain: Domain) -> Path:
     """File of a policy to begin with: by its name, its file, or the folder of its run."""
     from saltus.learn.run import RunFolder
+    from saltus.policy.catalogue import AUTO, find_policy, policy_folder, policy_path
     from saltus.policy.policies import YARDSTICKS
-    from saltus.policy.shipped import SHIPPED, find_policy, policy_folder, policy_path
 
     if name in YARDSTICKS:
         raise ConfigurationError(f"--from: {name} has no weights to begin with")
-    if name == SHIPPED:
+    if name == AUTO:
         return find_policy(domain)
     folder = policy_folder(name)
     return RunFolder(folder).policy if folder is not None else policy_path(name)
@@ -150,7 +150,7 @@ def make_trainer(
     """A trainer for problems, with larger ones beside them where the domain has a generator; tells what is odd."""
     import torch
 
-    from saltus.domains.larger import larger_problems, similar_problems
+    from saltus.domains.generated import larger_problems, similar_problems
     from saltus.learn.trainer import Trainer
 
     for message in problems.warnings:
@@ -361,7 +361,7 @@ def ipc_learn(
     from saltus.learn.config import load_configuration
     from saltus.learn.problems import listed_problems
     from saltus.learn.run import Run, RunDescription, RunFolder
-    from saltus.policy.shipped import find_device
+    from saltus.policy.catalogue import find_device
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
@@ -401,6 +401,6 @@ def numbered(prefix: Path, number: int) -> Path:
 
 def last_number(prefix: Path) -> int:
     """Highest number of a policy of an earlier call, 0 if there is none: the planner takes the highest."""
-    from saltus.policy.shipped import numbered_files
+    from saltus.policy.catalogue import numbered_files
 
     return max((int(path.suffix[1:]) for path in numbered_files(prefix)), default=0)

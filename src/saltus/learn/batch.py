@@ -77,16 +77,16 @@ def trees_of(
     found: dict[int, Trees] = {}
     if missing:
         going = [t for t in missing if t.final is Final.NO]
-        queries = [(tasks[t.task], t.state, t.goal) for t in missing]
-        queries += [(tasks[t.task], t.successor, t.goal) for t in going]
-        made = lookahead_batch(queries, spec, threads=threads)
+        situations = [(tasks[t.task], t.state, t.goal) for t in missing]
+        situations += [(tasks[t.task], t.successor, t.goal) for t in going]
+        made = lookahead_batch(situations, spec, threads=threads)
         after = {id(t): tree for t, tree in zip(going, made[len(missing) :], strict=True) if len(tree) > 1}
         now = made[: len(missing)]
         nodes = [tree.find(t.successor) for tree, t in zip(now, missing, strict=True)]
         lost = [i for i, node in enumerate(nodes) if node <= 0]
         if lost:
-            queries = [(tasks[t.task], t.state, t.tree_goal) for t in (missing[i] for i in lost)]
-            for i, tree in zip(lost, lookahead_batch(queries, spec, threads=threads), strict=True):
+            situations = [(tasks[t.task], t.state, t.tree_goal) for t in (missing[i] for i in lost)]
+            for i, tree in zip(lost, lookahead_batch(situations, spec, threads=threads), strict=True):
                 now[i], nodes[i] = tree, tree.find(missing[i].successor)
                 if nodes[i] <= 0:
                     raise SaltusError("a transition's successor is not in its own lookahead tree")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.policy import Boltzmann, Ending, Episode, Hopeless, Policy, rollout_batch
+from saltus.policy import Boltzmann, DeadEndRule, Ending, Policy, Rollout, run_rollouts
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Goal, State, Task
 
@@ -47,7 +47,7 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """States of an episode, the initial one first."""
+    """States of a rollout, the initial one first."""
 
     task: int
     goal: Goal
@@ -68,17 +68,19 @@ def collect(
 ) -> list[Trajectory]:
     """One trajectory for every number of a task, run side by side with Boltzmann exploration."""
     chooser = Boltzmann(temperature, rng)
-    hopeless = Hopeless.explored(policy.lookahead)
-    episodes = [Episode(tasks[number], chooser, take_goals=take_goals, hopeless=hopeless) for number in numbers]
-    states = [[episode.state] for episode in episodes]
-    for steps in rollout_batch(policy, episodes):
+    dead_end_rule = DeadEndRule.when_exploring(policy.lookahead)
+    rollouts = [
+        Rollout(tasks[number], chooser, take_goals=take_goals, dead_end_rule=dead_end_rule) for number in numbers
+    ]
+    states = [[rollout.state] for rollout in rollouts]
+    for steps in run_rollouts(policy, rollouts):
         for i, step in steps:
             states[i].append(step.successor)
-        if episodes and max(episode.jumps for episode in episodes) >= horizon:
+        if rollouts and max(rollout.jumps for rollout in rollouts) >= horizon:
             break
     return [
-        Trajectory(number, episode.goal, path, episode.ending)
-        for number, episode, path in zip(numbers, episodes, states, strict=True)
+        Trajectory(number, rollout.goal, path, rollout.ending)
+        for number, rollout, path in zip(numbers, rollouts, states, strict=True)
     ]
 
 

@@ -129,9 +129,9 @@ class Learner:
         self.averaged = copy.deepcopy(self.network).requires_grad_(False) if self.spec.average else None
         self._graphs: Any = None
         if on_gpu and configuration.encoding.is_joint and is_fused(self.network):
-            from saltus.learn.cuda_graphs import StepGraphs
+            from saltus.learn.recorded_step import RecordedStep
 
-            self._graphs = StepGraphs(self)
+            self._graphs = RecordedStep(self)
 
     @property
     def valuer(self) -> RelationalNetwork:

@@ -36,7 +36,7 @@ from saltus.learn.problems import Problems
 from saltus.learn.trainer import EpisodeReport, Event, Trainer
 from saltus.learn.validation import Validation
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
-from saltus.policy.shipped import policy_name
+from saltus.policy.catalogue import policy_name
 
 STATE_KEY = "saltus-run"
 VERSION = 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from saltus.policy import Ending, Episode, Hopeless, Policy, rollout_batch
+from saltus.policy import DeadEndRule, Ending, Policy, Rollout, run_rollouts
 from saltus.task import Task
 
 
@@ -32,19 +32,19 @@ def jump_limit(task: Task, least: int) -> int:
 
 def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int) -> Coverage:
     """Coverage of greedy rollouts with visited states excluded and goal states taken."""
-    episodes = [Episode(task, hopeless=Hopeless.played(policy.lookahead)) for task in tasks]
+    rollouts = [Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead)) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
-    for steps in rollout_batch(policy, episodes):
+    for steps in run_rollouts(policy, rollouts):
         for i, step in steps:
             actions[i] += int(step.tree.depth[step.node])
-            if episodes[i].ending is None and episodes[i].jumps >= limits[i]:
-                episodes[i].ending = Ending.STUCK
-    solved = [i for i, episode in enumerate(episodes) if episode.ending is Ending.SOLVED]
+            if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:
+                rollouts[i].ending = Ending.STUCK
+    solved = [i for i, rollout in enumerate(rollouts) if rollout.ending is Ending.SOLVED]
     return Coverage(
         problems=len(tasks),
         solved=len(solved),
-        jumps=sum(episodes[i].jumps for i in solved),
+        jumps=sum(rollouts[i].jumps for i in solved),
         actions=sum(actions[i] for i in solved),
     )
 

@@ -9,7 +9,7 @@ from saltus.lookahead.actions import (
     count_actions,
     find_bindings,
     find_colours,
-    is_hopeless,
+    is_dead_end,
     random_action,
     successor_state,
 )
@@ -27,7 +27,7 @@ __all__ = [
     "count_actions",
     "find_bindings",
     "find_colours",
-    "is_hopeless",
+    "is_dead_end",
     "lookahead",
     "lookahead_batch",
     "random_action",

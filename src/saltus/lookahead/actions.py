@@ -142,7 +142,7 @@ def find_colours(task: Task, state: State, goal: Goal) -> NDArray[np.int32]:
     return _kernel.find_colours(kernel_task(task), state.codes, goal.positive, goal.negative)[0]
 
 
-def is_hopeless(
+def is_dead_end(
     task: Task, state: State, goal: Goal, *, work: int = HOPELESS_WORK, ground_atoms: int = GROUND_ATOMS
 ) -> bool:
     """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions.

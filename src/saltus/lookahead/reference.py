@@ -316,7 +316,7 @@ def find_bindings(
 # -- dead ends -------------------------------------------------------------------------------------------------------
 
 
-def is_hopeless(task: Task, state: State, goal: Goal) -> bool:
+def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
     """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions."""
 
     def relaxed(condition: Sequence[Literal]) -> list[Literal]:

@@ -18,24 +18,24 @@ def lookahead(
     task: Task, state: State | None = None, spec: LookaheadSpec | None = None, goal: Goal | None = None
 ) -> LookaheadTree:
     """Tree from a state (default: the initial one) for a goal (default: the task's)."""
-    query = (task, state if state is not None else task.initial_state, goal if goal is not None else task.goal)
-    return lookahead_batch([query], spec, threads=1)[0]
+    situation = (task, state if state is not None else task.initial_state, goal if goal is not None else task.goal)
+    return lookahead_batch([situation], spec, threads=1)[0]
 
 
 def lookahead_batch(
-    queries: Sequence[tuple[Task, State, Goal]], spec: LookaheadSpec | None = None, *, threads: int | None = None
+    situations: Sequence[tuple[Task, State, Goal]], spec: LookaheadSpec | None = None, *, threads: int | None = None
 ) -> list[LookaheadTree]:
     """Trees of many (task, state, goal) triples; the result does not depend on the number of threads."""
     spec = spec or LookaheadSpec()
     trees = _kernel.lookahead_batch(
-        [kernel_task(task) for task, _, _ in queries],
-        [state.codes for _, state, _ in queries],
-        [goal.positive for _, _, goal in queries],
-        [goal.negative for _, _, goal in queries],
+        [kernel_task(task) for task, _, _ in situations],
+        [state.codes for _, state, _ in situations],
+        [goal.positive for _, _, goal in situations],
+        [goal.negative for _, _, goal in situations],
         _kernel_spec(spec),
         threads or os.cpu_count() or 1,
     )
-    return [_wrap(query, spec, tree) for query, tree in zip(queries, trees, strict=True)]
+    return [_wrap(situation, spec, tree) for situation, tree in zip(situations, trees, strict=True)]
 
 
 def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
@@ -52,8 +52,8 @@ def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
     )
 
 
-def _wrap(query: tuple[Task, State, Goal], spec: LookaheadSpec, tree: _kernel.Tree) -> LookaheadTree:
-    task, state, goal = query
+def _wrap(situation: tuple[Task, State, Goal], spec: LookaheadSpec, tree: _kernel.Tree) -> LookaheadTree:
+    task, state, goal = situation
     return LookaheadTree(
         task=task,
         root=state,

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from saltus.model.body import Engine, Saved
 from saltus.model.layout import TILE, Layout
+from saltus.model.message_passing import MessagePassing, Saved
 
 if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
@@ -388,7 +388,7 @@ if is_available():
         tl.store(d_joined + at, dm, mask=ok)
 
 
-class CudaEngine(Engine):
+class CudaMessagePassing(MessagePassing):
     """Rounds on a GPU. Messages lie in slot order, so that a node's messages are adjacent."""
 
     def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Twin of `body.py`: message passing as a loop over relations, in plain PyTorch; the oracle of the tests.
+"""Twin of `message_passing.py`: message passing as a loop over relations, in plain PyTorch; the oracle of the tests.
 
 This is how the field's library does it: gather, network, scatter, relation by relation.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
 
 
-def plain_body(network: RelationalNetwork, layout: Layout, layers: int) -> Tensor:
+def plain_pass_messages(network: RelationalNetwork, layout: Layout, layers: int) -> Tensor:
     """Embeddings [nodes, embedding] after `layers` rounds."""
     size = network.spec.embedding
     reference = network.update.first.weight

@@ -5,7 +5,7 @@ Takes a `Layout`, gives a Q-value for every candidate (and a score for every dep
 arguments, a network of its relation over the arguments' embeddings, with residual; a node joins its messages by a
 smooth maximum and updates itself. All rounds share their weights. Cost: one matrix product a relation and round.
 
-`body.py` holds the fast passes, `plain.py` the slow twin on the same weights.
+`message_passing.py` holds the fast passes, `plain.py` the slow twin on the same weights.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from saltus.model.body import run_body
 from saltus.model.layout import Layout
-from saltus.model.plain import plain_body
+from saltus.model.message_passing import pass_messages
+from saltus.model.plain import plain_pass_messages
 from saltus.model.segments import segment_sum, spread
 from saltus.model.spec import READOUTS, ModelSpec
 
@@ -88,7 +88,7 @@ class RelationalNetwork(nn.Module):
     def forward(self, layout: Layout, layers: int | None = None, *, plain: bool = False) -> Scores:
         """Scores of a batch after `layers` rounds (default: the specification's); `plain` takes the slow twin."""
         rounds = layers if layers is not None else self.spec.layers
-        embedding = (plain_body if plain else run_body)(self, layout, rounds)  # [nodes, embedding]
+        embedding = (plain_pass_messages if plain else pass_messages)(self, layout, rounds)  # [nodes, embedding]
         return Scores(
             self._values(embedding, layout), self.depth(embedding.index_select(0, layout.depth_node)).squeeze(-1)
         )

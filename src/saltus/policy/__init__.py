@@ -1,34 +1,34 @@
 """Stage `policy`: Q-values in; jumps, rollouts and plans out. Importing it does not import PyTorch."""
 
-from saltus.policy.attempt import PROTOCOLS, Attempt, Limits, Outcome
+from saltus.policy.catalogue import load_policy
 from saltus.policy.choose import Boltzmann, Greedy
-from saltus.policy.plan import Planner, attempts
+from saltus.policy.outcome import PROTOCOLS, Limits, Outcome, Progress
+from saltus.policy.planning import Planner, plan_stepwise
 from saltus.policy.policies import YARDSTICKS, GoalCountPolicy, LearnedPolicy, RandomPolicy
-from saltus.policy.rollout import Decision, Ending, Episode, Hopeless, Policy, Step, rollout, rollout_batch
+from saltus.policy.rollout import DeadEndRule, Decision, Ending, Policy, Rollout, Step, run_rollout, run_rollouts
 from saltus.policy.search import JumpSearch
-from saltus.policy.shipped import load_policy
 
 __all__ = [
     "PROTOCOLS",
     "YARDSTICKS",
-    "Attempt",
     "Boltzmann",
+    "DeadEndRule",
     "Decision",
     "Ending",
-    "Episode",
     "GoalCountPolicy",
     "Greedy",
-    "Hopeless",
     "JumpSearch",
     "LearnedPolicy",
     "Limits",
     "Outcome",
     "Planner",
     "Policy",
+    "Progress",
     "RandomPolicy",
+    "Rollout",
     "Step",
-    "attempts",
     "load_policy",
-    "rollout",
-    "rollout_batch",
+    "plan_stepwise",
+    "run_rollout",
+    "run_rollouts",
 ]

@@ -169,9 +169,9 @@ def shortcuts(
     size = 1
     start = 0
     while start < len(actions) and not expired():
-        queries = [(task, state, task.goal) for state in road.states[start : start + size]]
+        situations = [(task, state, task.goal) for state in road.states[start : start + size]]
         found = False
-        batch = lookahead_batch(queries, spec, threads=threads)
+        batch = lookahead_batch(situations, spec, threads=threads)
         for offset, tree in enumerate(batch):
             found |= road.add_shortcuts(start + offset, tree)
         start += size

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
 from saltus.pddl import Domain
-from saltus.policy.plan import Planner
-from saltus.policy.rollout import Decision, Query
+from saltus.policy.planning import Planner
+from saltus.policy.rollout import Decision, Situation
 
 if TYPE_CHECKING:
     from saltus.model import RelationalNetwork
-    from saltus.model.forward_graphs import ForwardGraphs
     from saltus.model.policy_file import PolicyFile, Signature
+    from saltus.model.recorded_pass import RecordedPass
 
 Entry = TypeVar("Entry")
 
@@ -52,7 +52,7 @@ class LearnedPolicy(Planner):
         """Of lookahead and graphs; None for all cores."""
         self.layers = layers
         """Rounds of message passing; None for the network's own number."""
-        self.graphs = self._forward_graphs()
+        self.graphs = self._recorded_pass()
         self.signature = signature
         """Of the domain it was trained on; None where nobody recorded it."""
 
@@ -76,16 +76,16 @@ class LearnedPolicy(Planner):
         if self.signature is not None:
             check_signature(self.signature, domain)
 
-    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+    def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """Trees and their Q-values, in as few passes of the network as memory allows."""
         with self.clock.timing("lookahead"):
-            trees = lookahead_batch(queries, self.lookahead, threads=self.threads)
+            trees = lookahead_batch(situations, self.lookahead, threads=self.threads)
         values: list[NDArray[np.float32]] = []
         for part in batches(trees, [self._atoms(tree) for tree in trees], BATCH_ATOMS):
             values += self.values(part)
         return [Decision(tree, q) for tree, q in zip(trees, values, strict=True)]
 
-    def beside(self) -> GoalCountPolicy:
+    def goal_policy(self) -> GoalCountPolicy:
         """Goals reached: no pass of the network."""
         policy = GoalCountPolicy(np.random.default_rng(0), self.lookahead)
         policy.clock = self.clock
@@ -116,11 +116,11 @@ class LearnedPolicy(Planner):
             q: NDArray[np.float32] = self.network(layout, layers).q.cpu().numpy()
             return q
 
-    def _forward_graphs(self) -> ForwardGraphs | None:
+    def _recorded_pass(self) -> RecordedPass | None:
         """Recorded passes of the network, where it is on a GPU that can replay them."""
-        from saltus.model.forward_graphs import forward_graphs
+        from saltus.model.recorded_pass import recorded_pass
 
-        return forward_graphs(self.network, self.encoding.is_joint)
+        return recorded_pass(self.network, self.encoding.is_joint)
 
     def _atoms(self, tree: LookaheadTree) -> int:
         """About the atoms of a tree's graphs."""
@@ -151,10 +151,10 @@ class Yardstick(Planner):
         super().__init__(lookahead or LookaheadSpec())
         self.rng = rng
 
-    def decide(self, queries: Sequence[Query]) -> list[Decision]:
+    def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """Trees with the yardstick's values."""
         with self.clock.timing("lookahead"):
-            trees = lookahead_batch(queries, self.lookahead)
+            trees = lookahead_batch(situations, self.lookahead)
         return [Decision(tree, self.values(tree)) for tree in trees]
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """Stage `policy`: the loop. At every state a tree, a Q-value for each of its states, and a jump to one of them.
 
-`Episode` is one trajectory as a machine: it asks for a decision and takes a step. `rollout` runs one episode as a
-generator, `rollout_batch` many side by side, so that the network sees all of their trees at once. Training, planning
+`Rollout` is one trajectory as a machine: it asks for a decision and takes a step. `rollout` runs one rollout as a
+generator, `run_rollouts` many side by side, so that the network sees all of their trees at once. Training, planning
 and benchmarking use the same loop. The paper's section "Testing": states visited before are never jumped to.
 """
 
@@ -16,11 +16,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, is_hopeless
+from saltus.lookahead import LookaheadSpec, LookaheadTree, is_dead_end
 from saltus.policy.choose import Chooser, Greedy
 from saltus.task import Action, Goal, State, Task
 
-Query = tuple[Task, State, Goal]
+Situation = tuple[Task, State, Goal]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +39,24 @@ class Policy(Protocol):
     def lookahead(self) -> LookaheadSpec:
         """Trees it wants."""
 
-    def decide(self, queries: Sequence[Query]) -> list[Decision]:
-        """A decision for every query."""
+    def decide(self, situations: Sequence[Situation]) -> list[Decision]:
+        """A decision for every situation."""
 
 
 class Ending(StrEnum):
-    """Why an episode ended."""
+    """Why a rollout ended."""
 
     SOLVED = "solved"
     DEAD_END = "dead end"
-    """The state has no successor, or the goal is out of reach from it and the episode was to end there."""
-    LOST = "lost"
+    """The state has no successor, or the goal is out of reach from it and the rollout was to end there."""
+    PROVEN_DEAD_END = "proven dead end"
     """The goal is out of reach from the state and all others that can be reached."""
     STUCK = "stuck"
     """Every state of the tree was visited before, or is a dead end that was avoided."""
 
 
-class Hopeless(StrEnum):
-    """What an episode does about states from which the goal is out of reach even for actions that delete nothing."""
+class DeadEndRule(StrEnum):
+    """What a rollout does about states from which the goal is out of reach even for actions that delete nothing."""
 
     IGNORE = "ignore"
     AVOID = "avoid"
@@ -65,18 +65,18 @@ class Hopeless(StrEnum):
     """Ends there: to learn from."""
 
     @classmethod
-    def played(cls, spec: LookaheadSpec) -> Hopeless:
+    def when_playing(cls, spec: LookaheadSpec) -> DeadEndRule:
         """What a policy with such a lookahead does when it plays."""
         return cls.AVOID if spec.dead_ends == "relaxed" else cls.IGNORE
 
     @classmethod
-    def explored(cls, spec: LookaheadSpec) -> Hopeless:
+    def when_exploring(cls, spec: LookaheadSpec) -> DeadEndRule:
         """What it does when it explores."""
         return cls.END if spec.dead_ends == "relaxed" else cls.IGNORE
 
 
-MOST_AVOIDED = 100
-"""Hopeless states that one decision may find; the next candidate is jumped to unseen. A test takes tenths of a second
+MAX_DEAD_ENDS = 100
+"""Dead ends that one decision may find; the next candidate is jumped to unseen. A test takes tenths of a second
 on the largest problems (once some seconds, to ground actions), and policies that were trained with dead ends put few of
 them first."""
 
@@ -119,14 +119,14 @@ class DeadEnds:
         known = self._known.get(key)
         if known is None:
             start = time.perf_counter()
-            known = self._known[key] = is_hopeless(self.task, state, self.goal)
+            known = self._known[key] = is_dead_end(self.task, state, self.goal)
             self._count += known
             self.seconds += time.perf_counter() - start
         return known
 
 
-class Episode:
-    """One trajectory: `query` is what must be decided next, `advance` takes the jump; `ending` is set at the end."""
+class Rollout:
+    """One rollout: `situation` is what must be decided next, `advance` takes the jump, `ending` is set at the end."""
 
     def __init__(
         self,
@@ -135,28 +135,28 @@ class Episode:
         *,
         goal: Goal | None = None,
         take_goals: bool = True,
-        hopeless: Hopeless = Hopeless.IGNORE,
-        avoided: DeadEnds | None = None,
+        dead_end_rule: DeadEndRule = DeadEndRule.IGNORE,
+        dead_ends: DeadEnds | None = None,
     ) -> None:
         self.task = task
         self.goal = task.goal if goal is None else goal
         self.chooser = chooser or Greedy()
         self.take_goals = take_goals
         """Whether a goal state in the tree is jumped to whatever its Q-value."""
-        self.hopeless = hopeless
+        self.dead_end_rule = dead_end_rule
         self.state = task.initial_state
         self.visited = {self.state}
-        self.avoided = DeadEnds(task, self.goal) if avoided is None else avoided
+        self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self.jumps = 0
         self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
 
     @property
-    def query(self) -> Query:
+    def situation(self) -> Situation:
         """Task, state and goal to decide about."""
         return self.task, self.state, self.goal
 
     def advance(self, decision: Decision) -> Step | None:
-        """The jump taken; None where there is none, and the episode has ended."""
+        """The jump taken; None where there is none, and the rollout has ended."""
         tree = decision.tree
         found = self._pick(decision)
         if found is None:
@@ -171,7 +171,7 @@ class Episode:
         self.jumps += 1
         if solved:
             self.ending = Ending.SOLVED
-        elif self.hopeless is Hopeless.END and is_hopeless(self.task, successor, self.goal):
+        elif self.dead_end_rule is DeadEndRule.END and is_dead_end(self.task, successor, self.goal):
             self.ending = Ending.DEAD_END
         return step
 
@@ -180,38 +180,38 @@ class Episode:
         if self.take_goals and len(tree.goal_nodes):
             node = int(tree.goal_nodes[0])
             return node, tree.state_of(node)
-        before = len(self.avoided)
+        before = len(self.dead_ends)
         for candidate in self.chooser.order(decision.q):
             successor = tree.state_of(candidate + 1)
             if successor in self.visited:
                 continue
-            is_asked = self.hopeless is Hopeless.AVOID and len(self.avoided) - before < MOST_AVOIDED
-            if not is_asked or successor not in self.avoided:
+            is_asked = self.dead_end_rule is DeadEndRule.AVOID and len(self.dead_ends) - before < MAX_DEAD_ENDS
+            if not is_asked or successor not in self.dead_ends:
                 return candidate + 1, successor
-            if len(self.avoided) == before + 1 and self.state in self.avoided:  # then so is all that follows
-                self.ending = Ending.LOST
+            if len(self.dead_ends) == before + 1 and self.state in self.dead_ends:  # then so is all that follows
+                self.ending = Ending.PROVEN_DEAD_END
                 return None
         return None
 
 
-def rollout(policy: Policy, episode: Episode) -> Iterator[Step]:
-    """Jumps of one episode until it ends; whoever takes them may stop at any time."""
-    while episode.ending is None:
-        step = episode.advance(policy.decide([episode.query])[0])
+def run_rollout(policy: Policy, rollout: Rollout) -> Iterator[Step]:
+    """Jumps of one rollout until it ends; whoever takes them may stop at any time."""
+    while rollout.ending is None:
+        step = rollout.advance(policy.decide([rollout.situation])[0])
         if step is not None:
             yield step
 
 
-def rollout_batch(policy: Policy, episodes: Sequence[Episode]) -> Iterator[list[tuple[int, Step]]]:
-    """Jumps of many episodes side by side: for every round, the number of each episode that jumped and its step.
+def run_rollouts(policy: Policy, rollouts: Sequence[Rollout]) -> Iterator[list[tuple[int, Step]]]:
+    """Jumps of many rollouts side by side: for every round, the number of each rollout that jumped and its step.
 
-    Which episodes still go on is asked anew for every round: set `ending` to stop one.
+    Which rollouts still go on is asked anew for every round: set `ending` to stop one.
     """
-    while running := [i for i, episode in enumerate(episodes) if episode.ending is None]:
-        decisions = policy.decide([episodes[i].query for i in running])
+    while running := [i for i, rollout in enumerate(rollouts) if rollout.ending is None]:
+        decisions = policy.decide([rollouts[i].situation for i in running])
         steps: list[tuple[int, Step]] = []
         for i, decision in zip(running, decisions, strict=True):
-            step = episodes[i].advance(decision)
+            step = rollouts[i].advance(decision)
             if step is not None:
                 steps.append((i, step))
         yield steps

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadTree, lookahead
 from saltus.policy.choose import TIE
-from saltus.policy.rollout import DeadEnds, Decision, Hopeless, Policy
+from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy
 from saltus.task import Action, Goal, State, Task
 
 WEIGHTS = (10.0, 1.0)
@@ -89,7 +89,7 @@ class JumpSearch:
         goal: Goal | None = None,
         weights: Sequence[float] = WEIGHTS,
         expired: Callable[[], bool] = lambda: False,
-        avoided: DeadEnds | None = None,
+        dead_ends: DeadEnds | None = None,
     ) -> None:
         self.policy = policy
         self.task = task
@@ -97,7 +97,7 @@ class JumpSearch:
         self.nodes: list[SearchNode] = []
         self.known: set[State] = set()
         self.solution: list[Action] | None = None
-        self.avoided = DeadEnds(task, self.goal) if avoided is None else avoided
+        self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self._expired = expired
         self._lost: dict[int, bool] = {}
         self._queues = [_Queue(weight) for weight in weights]
@@ -163,7 +163,7 @@ class JumpSearch:
         return None  # an empty queue has offered every candidate there is
 
     def _avoids(self, state: State) -> bool:
-        return Hopeless.played(self.policy.lookahead) is Hopeless.AVOID and state in self.avoided
+        return DeadEndRule.when_playing(self.policy.lookahead) is DeadEndRule.AVOID and state in self.dead_ends
 
     def _tree(self, node: SearchNode) -> LookaheadTree:
         tree = self._trees.get(node.number)

@@ -3,8 +3,8 @@
 It reads records only and never runs a policy, `explain` excepted.
 """
 
-from saltus.report.gather import Report, gather
 from saltus.report.html import write_page
 from saltus.report.page import report_page
+from saltus.report.report import Report, make_report
 
-__all__ = ["Report", "gather", "report_page", "write_page"]
+__all__ = ["Report", "make_report", "report_page", "write_page"]

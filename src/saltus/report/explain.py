@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from saltus.policy import Ending, Episode, Hopeless, Policy, Step, rollout
+from saltus.policy import DeadEndRule, Ending, Policy, Rollout, Step, run_rollout
 from saltus.report.html import document
-from saltus.report.layout import draw
 from saltus.report.tables import plural
+from saltus.report.tree_drawing import draw
 from saltus.task import Plan, State, Task, validate
 
 PER_DEPTH = 8
-MAX_CHOICES = 200
-CHOICE_LIMIT = "choice limit"
+MAX_JUMPS = 200
+JUMP_LIMIT = "jump limit"
 LOW_QUANTILE = 0.05
 """Q-values below this quantile of a tree share one colour, so that one dead end does not make all others look alike."""
 SHOWN_ATOMS = 60
@@ -47,25 +47,25 @@ def trace(
     policy: Policy,
     name: str,
     *,
-    max_choices: int = MAX_CHOICES,
+    max_jumps: int = MAX_JUMPS,
     per_depth: int = PER_DEPTH,
     see: Callable[[Step], None] | None = None,
 ) -> dict[str, Any]:
     """The greedy rollout as plain values; `see` is told every jump as it is taken."""
-    episode = Episode(task, hopeless=Hopeless.played(policy.lookahead))
+    rollout = Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead))
     names = _Names()
     goals = [task.atom_name(code) for code in task.goal.positive.tolist()]
     goals += [f"(not {task.atom_name(code)})" for code in task.goal.negative.tolist()]
     steps: list[dict[str, Any]] = []
     actions: list[str] = []
-    steps_left = rollout(policy, episode)
-    while len(steps) < max_choices and (step := next(steps_left, None)) is not None:
+    steps_left = run_rollout(policy, rollout)
+    while len(steps) < max_jumps and (step := next(steps_left, None)) is not None:
         if see is not None:
             see(step)
         steps.append(_step(task, step, names, per_depth))
         actions += [task.action_name(action) for action in step.actions]
-    ending = CHOICE_LIMIT if episode.ending is None else str(episode.ending)
-    solved = episode.ending is Ending.SOLVED and bool(validate(task, Plan.of(actions)))
+    ending = JUMP_LIMIT if rollout.ending is None else str(rollout.ending)
+    solved = rollout.ending is Ending.SOLVED and bool(validate(task, Plan.of(actions)))
     spec = policy.lookahead
     return {
         "domain": task.domain.name,
@@ -146,9 +146,9 @@ def ending_text(content: dict[str, Any]) -> str:
         return f"solved in {jumps}, {plural(content['length'], 'action')}"
     words = {
         str(Ending.DEAD_END): "no successor",
-        str(Ending.LOST): "the goal is out of reach",
+        str(Ending.PROVEN_DEAD_END): "the goal is out of reach",
         str(Ending.STUCK): "every state of the tree was visited before or is a dead end",
-        CHOICE_LIMIT: "stopped by the limit on choices",
+        JUMP_LIMIT: "stopped by the limit on jumps",
     }
     return f"not solved after {jumps}: {words.get(content['ending'], content['ending'])}"
 

@@ -8,10 +8,10 @@ from html import escape
 from saltus.report.charts import SMALL, cactus, scatter, training
 from saltus.report.compare import MEASURES, pairs_of
 from saltus.report.coverage import SPLIT_ORDER
-from saltus.report.gather import Report
 from saltus.report.html import document, table_html
 from saltus.report.plots import colour_class
 from saltus.report.records import Record
+from saltus.report.report import Report
 from saltus.report.series import Series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure, plural
 
@@ -140,7 +140,7 @@ def _problems(series: Sequence[Series]) -> str:
         return ""
     columns = [Column(name, text=True) for name in ("domain", "split", "problem")] + [Column("objects")]
     for entry in series:
-        columns += [Column(name, entry.label, text=name == "outcome") for name in ("outcome", "length", "choices", "s")]
+        columns += [Column(name, entry.label, text=name == "outcome") for name in ("outcome", "length", "jumps", "s")]
     rows: list[Row] = []
     for key in keys:
         records = [entry.records.get(key) for entry in series]
@@ -168,5 +168,5 @@ def _attempt(record: Record | None) -> list[Cell]:
         return [Cell(NOTHING), Cell(""), Cell(""), Cell("")]
     sign = "bad" if record.unexplained else ""
     length = figure(record.plan_length, 9) if record.solved else ""
-    choices = figure(record.choices, 9) if record.choices is not None else ""
-    return [Cell(record.outcome, record.detail, sign=sign), Cell(length), Cell(choices), Cell(figure(record.seconds))]
+    jumps = figure(record.jumps, 9) if record.jumps is not None else ""
+    return [Cell(record.outcome, record.detail, sign=sign), Cell(length), Cell(jumps), Cell(figure(record.seconds))]

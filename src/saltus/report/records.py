@@ -20,9 +20,9 @@ FORMAT = "saltus-record"
 VERSION = 1
 
 SOLVED = "plan found"
-SEARCHES = ("search", "search beside")
+SEARCHES = ("search", "goal search")
 """Who found a plan, where it was not the policy alone."""
-FAILURES = ("policy failed", "no applicable jump", "choice limit", "time limit", "memory limit")
+FAILURES = ("policy failed", "no applicable jump", "jump limit", "time limit", "memory limit")
 """Outcomes without a plan that need no explanation: the policy or the limits were not good enough."""
 UNEXPLAINED = ("crash", "invalid plan", "input error", "unsupported", "wrong policy", "interrupted")
 """Outcomes that someone must look at, worst first."""
@@ -50,7 +50,7 @@ class Record:
     improve: bool = False
     detail: str = ""
     objects: int | None = None
-    choices: int | None = None
+    jumps: int | None = None
     plan_length: int | None = None
     plan_cost: float | None = None
     seconds: float | None = None
@@ -217,7 +217,7 @@ _FIELDS: dict[str, tuple[str, Callable[[object], bool], bool]] = {
     **dict.fromkeys(("domain", "split", "problem", "method", "outcome"), ("a name", _is_name, True)),
     **dict.fromkeys(("policy", "configuration", "protocol", "detail", "found_by"), ("a text", _is_text, False)),
     **dict.fromkeys(("search", "improve"), ("true or false", _is_flag, False)),
-    **dict.fromkeys(("objects", "choices", "plan_length"), ("a whole number", _is_count, False)),
+    **dict.fromkeys(("objects", "jumps", "plan_length"), ("a whole number", _is_count, False)),
     **dict.fromkeys(("plan_cost", "seconds", "peak_memory_mb"), ("a number", _is_figure, False)),
 }
 """Fields that are read: what is expected, its test, and whether the field must be there."""

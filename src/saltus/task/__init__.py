@@ -5,7 +5,7 @@ from saltus.task.plan import Plan, format_plan, parse_plan, read_plan, write_pla
 from saltus.task.state import Goal, State
 from saltus.task.suite import Suite, find_suite, find_suites
 from saltus.task.task import EQUALITY, Action, Effect, Literal, Schema, Task
-from saltus.task.validate import Validation, validate
+from saltus.task.validate import Verdict, validate
 
 __all__ = [
     "EQUALITY",
@@ -18,7 +18,7 @@ __all__ = [
     "State",
     "Suite",
     "Task",
-    "Validation",
+    "Verdict",
     "build_task",
     "find_suite",
     "find_suites",

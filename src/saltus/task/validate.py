@@ -20,7 +20,7 @@ Atom = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Validation:
+class Verdict:
     """Verdict on a plan: `step` is the number (from 1) of the failing action, None where only the goal is missed."""
 
     valid: bool
@@ -34,7 +34,7 @@ class Validation:
         return self.valid
 
 
-def validate(task: Task, plan: Plan) -> Validation:
+def validate(task: Task, plan: Plan) -> Verdict:
     """Verdict on the plan; an invalid one has a reason, never an exception."""
     return _Judge(task.domain, task.problem).judge(plan)
 
@@ -46,13 +46,13 @@ class _Judge:
         self.types = {entry.name: entry.types for entry in (*domain.constants, *problem.objects)}
         self.schemas = {schema.name: schema for schema in domain.schemas}
 
-    def judge(self, plan: Plan) -> Validation:
+    def judge(self, plan: Plan) -> Verdict:
         atoms: set[Atom] = set(self.problem.initial_atoms(self.domain))
         unit = not self.problem.minimize_cost
         cost = 0.0
 
-        def invalid(reason: str, step: int | None) -> Validation:
-            return Validation(False, len(plan), cost, unit, reason, step)
+        def invalid(reason: str, step: int | None) -> Verdict:
+            return Verdict(False, len(plan), cost, unit, reason, step)
 
         for step, action in enumerate(plan.steps, start=1):
             name, *arguments = action or ("",)
@@ -76,7 +76,7 @@ class _Judge:
         if missing:
             shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
             return invalid(f"goal is not reached: {shown} missing", None)
-        return Validation(True, len(plan), cost, unit)
+        return Verdict(True, len(plan), cost, unit)
 
     def _arguments_flaw(self, schema: Schema, arguments: list[str]) -> str | None:
         if len(arguments) != len(schema.parameters):

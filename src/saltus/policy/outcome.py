@@ -25,7 +25,7 @@ class Outcome(StrEnum):
     after no jump."""
     NO_JUMP = "no applicable jump"
     """The initial state has no successor."""
-    CHOICES = "choice limit"
+    JUMPS = "jump limit"
     TIME = "time limit"
     MEMORY = "memory limit"
     INPUT = "input error"
@@ -41,7 +41,7 @@ EXIT_CODES = {
     Outcome.FOUND: 0,
     Outcome.FAILED: 12,
     Outcome.NO_JUMP: 12,
-    Outcome.CHOICES: 12,
+    Outcome.JUMPS: 12,
     Outcome.TIME: 23,
     Outcome.MEMORY: 22,
     Outcome.INPUT: 31,
@@ -53,7 +53,7 @@ EXIT_CODES = {
 }
 """What a process that ends so returns."""
 
-OPEN_TO_SEARCH = frozenset({Outcome.FAILED, Outcome.CHOICES, Outcome.TIME})
+OPEN_TO_SEARCH = frozenset({Outcome.FAILED, Outcome.JUMPS, Outcome.TIME})
 """Endings of the greedy rollout after which a search may still find a plan, if there is time left."""
 
 
@@ -65,29 +65,29 @@ class Limits:
     """Wall-clock time, reading the files included."""
     memory_mb: float | None = None
     """Resident memory in MiB."""
-    choices: int | None = None
+    max_jumps: int | None = None
     """Jumps of the greedy rollout; a search may decide as often again."""
 
     def __post_init__(self) -> None:
         for name, value in (("time limit", self.seconds), ("memory limit", self.memory_mb)):
             if value is not None and not 0 < value < float("inf"):
                 raise ConfigurationError(f"{name} is {value}, expected more than 0")
-        if self.choices is not None and self.choices < 0:
-            raise ConfigurationError(f"most choices is {self.choices}, expected at least 0")
+        if self.max_jumps is not None and self.max_jumps < 0:
+            raise ConfigurationError(f"max_jumps is {self.max_jumps}, expected at least 0")
 
 
 GREEDY_SHARE = 0.5
 """Of the time, what the greedy rollout may take where a search follows: one that only wanders must not use up all."""
 
 PROTOCOLS = {
-    "paper": Limits(seconds=3600.0, choices=1000),
+    "paper": Limits(seconds=3600.0, max_jumps=1000),
     "open": Limits(seconds=1800.0, memory_mb=8192.0),
 }
-"""The paper's limits, and the IPC's without a bound on choices."""
+"""The paper's limits, and the IPC's without a bound on jumps."""
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Progress:
     """A moment of an attempt: figures so far, the best plan so far; `outcome` is None while nothing is decided."""
 
     outcome: Outcome | None = None
@@ -99,11 +99,11 @@ class Attempt:
     plan: Plan | None = field(default=None, repr=False)
     cost: float | None = None
     unit_cost: bool = True
-    choices: int = 0
+    jumps: int = 0
     """Jumps of the greedy rollout."""
-    search_choices: int = 0
+    search_decisions: int = 0
     """States that the search decided about with the policy."""
-    beside_choices: int = 0
+    goal_search_decisions: int = 0
     """States that the search beside it decided about, by goals reached."""
     tree_nodes: int = 0
     """States of all trees."""

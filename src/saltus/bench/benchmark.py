@@ -20,14 +20,14 @@ from saltus.bench.records import Key, Record, RecordFile, make_record, timestamp
 from saltus.bench.run import run_job
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
 from saltus.pddl import Source, parse_domain
-from saltus.policy.attempt import Outcome
+from saltus.policy.catalogue import AUTO, find_policy, policy_folder, policy_path
+from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
-from saltus.policy.shipped import SHIPPED, find_policy, policy_folder, policy_path
 from saltus.task import Suite
 
 
 @dataclass(frozen=True)
-class Run:
+class Trial:
     """A job and its place in a suite."""
 
     domain: str
@@ -48,13 +48,13 @@ class Run:
         return self.configuration, self.domain, self.split, self.problem
 
 
-def make_runs(
+def make_trials(
     suites: Sequence[Suite],
     job: Job,
     splits: Sequence[str] | None = None,
     *,
     warn: Callable[[str], None] = lambda message: None,
-) -> list[Run]:
+) -> list[Trial]:
     """A run for every problem; `job` says everything but domain, problem and, where it is to be found, the policy.
 
     Suites that no policy is found for are left out, with a warning; if that leaves none, it is a `NoPolicyError`.
@@ -65,7 +65,7 @@ def make_runs(
             raise ConfigurationError(
                 f"there is no split {split!r}{suggestion(split, known)}; there are {', '.join(known)}"
             )
-    runs: list[Run] = []
+    runs: list[Trial] = []
     missing: list[str] = []
     for suite in suites:
         wanted = {split: paths for split, paths in suite.splits.items() if not splits or split in splits}
@@ -81,7 +81,7 @@ def make_runs(
             stems = Counter(path.stem for path in paths)
             for path in paths:
                 name = path.stem if stems[path.stem] == 1 else f"{path.parent.name}-{path.stem}"
-                runs.append(Run(suite.name, split, name, replace(prepared, problem=str(path)), configuration))
+                runs.append(Trial(suite.name, split, name, replace(prepared, problem=str(path)), configuration))
     if missing and not runs:
         raise NoPolicyError("\n".join(missing))
     for reason in missing:
@@ -94,23 +94,23 @@ def policy_for(suite: Suite, job: Job) -> str:
     if job.planner == LAMA or job.policy in YARDSTICKS:
         return job.policy
     folder = policy_folder(job.policy)
-    if job.policy == SHIPPED or folder is not None:
+    if job.policy == AUTO or folder is not None:
         domain = parse_domain(Source.from_file(suite.domain))
-        return str(find_policy(domain) if job.policy == SHIPPED else find_policy(domain, folder))
+        return str(find_policy(domain) if job.policy == AUTO else find_policy(domain, folder))
     path = policy_path(job.policy)
     if not path.is_file():
         raise PolicyError(f"{path}: cannot be read: no such file")
     return str(path)
 
 
-Ended = tuple[Run, str, Result]
+Ended = tuple[Trial, str, Result]
 """A run, the time it started, and what came of it."""
 
 
 class Runner(Protocol):
     """Whatever runs jobs: threads of this process, or a cluster."""
 
-    def __call__(self, runs: Sequence[Run], begin: Callable[[Run], None]) -> Generator[Ended]:
+    def __call__(self, runs: Sequence[Trial], begin: Callable[[Trial], None]) -> Generator[Ended]:
         """Runs as they end; `begin` is called as they start. Closing the generator stops those that are running."""
 
 
@@ -124,7 +124,7 @@ class Tally:
     """Before it started."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """Of the runs recorded since."""
-    running: list[Run] = field(default_factory=list)
+    running: list[Trial] = field(default_factory=list)
 
     @property
     def done(self) -> int:
@@ -143,7 +143,7 @@ class Tally:
 
 
 def bench(
-    runs: Sequence[Run],
+    runs: Sequence[Trial],
     file: RecordFile,
     runner: Runner,
     *,
@@ -158,7 +158,7 @@ def bench(
     tally = Tally(len(runs), len(runs) - len(missing))
     lock = threading.Lock()
 
-    def begin(run: Run) -> None:
+    def begin(run: Trial) -> None:
         with lock:
             tally.running.append(run)
             if watch is not None:
@@ -196,9 +196,9 @@ class LocalRunner:
         self.jobs = jobs
         self.run = run
 
-    def __call__(self, runs: Sequence[Run], begin: Callable[[Run], None]) -> Generator[Ended]:
+    def __call__(self, runs: Sequence[Trial], begin: Callable[[Trial], None]) -> Generator[Ended]:
         """Runs as they end. A process dies with the thread that started it, so a thread stays until they have ended."""
-        waiting: queue.SimpleQueue[Run] = queue.SimpleQueue()
+        waiting: queue.SimpleQueue[Trial] = queue.SimpleQueue()
         for run in runs:
             waiting.put(run)
         ended: queue.SimpleQueue[Ended | BaseException] = queue.SimpleQueue()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.tasks import domain_of
 
-from saltus.domains.larger import find_domain, generated_task, larger_problems, similar_problems
+from saltus.domains.generated import find_domain, generated_task, larger_problems, similar_problems
 from saltus.domains.registry import DOMAINS, generate_problem
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.task import build_task

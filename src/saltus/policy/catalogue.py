@@ -16,13 +16,13 @@ import numpy as np
 
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
 from saltus.pddl import Domain
-from saltus.policy.plan import Planner
+from saltus.policy.planning import Planner
 from saltus.policy.policies import YARDSTICKS, LearnedPolicy
 
 POLICIES = Path(__file__).parent.parent / "policies"
 """Folder of the policies that come with Saltus."""
 
-SHIPPED = "shipped"
+AUTO = "auto"
 """Name that stands for: the policy of that folder that fits the domain."""
 
 SUFFIX = ".safetensors"
@@ -42,7 +42,7 @@ def open_policy(
     """The policy for a domain, and its name or file; one that does not fit the domain is a `WrongPolicyError`."""
     if name in YARDSTICKS:
         return YARDSTICKS[name](np.random.default_rng(seed), None), name
-    path = find_policy(domain) if name == SHIPPED else policy_path(name)
+    path = find_policy(domain) if name == AUTO else policy_path(name)
     policy = LearnedPolicy.load(path, domain, find_device(device))
     policy.threads = threads
     return policy, policy_name(path)
@@ -89,7 +89,7 @@ def policy_name(path: str | os.PathLike[str]) -> str:
 def policy_path(name: str | os.PathLike[str], folder: Path | None = None) -> Path:
     """File of a policy that comes with Saltus, or the file itself; an unknown name is a `PolicyError`."""
     text = os.fspath(name)
-    known = shipped_policies(folder)
+    known = bundled_policies(folder)
     if text in known:
         return known[text]
     path = Path(text)
@@ -103,10 +103,10 @@ def policy_path(name: str | os.PathLike[str], folder: Path | None = None) -> Pat
 def policy_folder(name: str) -> Path | None:
     """The folder of that name, unless a policy that comes with Saltus is called so; None where there is none."""
     folder = Path(name)
-    return folder if folder.is_dir() and name not in shipped_policies() else None
+    return folder if folder.is_dir() and name not in bundled_policies() else None
 
 
-def shipped_policies(folder: Path | None = None) -> dict[str, Path]:
+def bundled_policies(folder: Path | None = None) -> dict[str, Path]:
     """Policy files of a folder, by default those that come with Saltus, by name."""
     return {path.stem: path for path in sorted((folder or POLICIES).glob(f"*{SUFFIX}"))}
 
@@ -115,7 +115,7 @@ def find_policy(domain: Domain, folder: Path | None = None) -> Path:
     """The first file of a folder, by name, whose policy fits the domain; a `NoPolicyError` says what there is."""
     from saltus.model.policy_file import domain_signature, signature_difference
 
-    known = shipped_policies(folder)
+    known = bundled_policies(folder)
     signature = domain_signature(domain)
     for path in known.values():
         if not signature_difference(read_description(path).get("domain", {}), signature):

@@ -14,7 +14,7 @@ import saltus
 from saltus.domains import DOMAINS, generate_problem
 from saltus.errors import InputError, PolicyError, WrongPolicyError
 from saltus.policy import GoalCountPolicy, LearnedPolicy
-from saltus.policy.shipped import (
+from saltus.policy.catalogue import (
     POLICIES,
     find_device,
     find_policy,
@@ -83,7 +83,7 @@ def test_load_policy_plans() -> None:
     task = saltus.load(ROOT / "examples/blocksworld/domain.pddl", ROOT / "examples/blocksworld/p03.pddl")
     policy = saltus.load_policy(FILE)
     assert isinstance(policy, LearnedPolicy)
-    plan = policy.plan(task, search=True, max_choices=500)
+    plan = policy.plan(task, search=True, max_jumps=500)
     assert plan is not None
     assert saltus.validate(task, plan)
     assert all(seconds > 0 for seconds in policy.clock.seconds.values())

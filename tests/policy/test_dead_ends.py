@@ -12,10 +12,10 @@ from tests.tasks import domain_of, task_of
 
 from saltus.learn.experience import Final, collect, search, transitions_of
 from saltus.learn.validation import measure
-from saltus.lookahead import LookaheadSpec, is_hopeless, lookahead_batch
-from saltus.policy import Decision, Ending, Episode, Greedy, Hopeless, JumpSearch, Outcome, rollout
-from saltus.policy.plan import Planner
-from saltus.policy.rollout import Query
+from saltus.lookahead import LookaheadSpec, is_dead_end, lookahead_batch
+from saltus.policy import DeadEndRule, Decision, Ending, Greedy, JumpSearch, Outcome, Rollout, run_rollout
+from saltus.policy.planning import Planner
+from saltus.policy.rollout import Situation
 from saltus.report.explain import ending_text, trace
 from saltus.task import Goal, State, Task
 
@@ -48,9 +48,9 @@ def closed_fork() -> Task:
 class TrapLover(Planner):
     """Likes places the more, the earlier they are named: traps first."""
 
-    def decide(self, queries: Sequence[Query]) -> list[Decision]:
-        """A decision for every query."""
-        trees = lookahead_batch(queries, self.lookahead)
+    def decide(self, situations: Sequence[Situation]) -> list[Decision]:
+        """A decision for every situation."""
+        trees = lookahead_batch(situations, self.lookahead)
         return [Decision(tree, -np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
 
 
@@ -59,21 +59,25 @@ PLAIN = LookaheadSpec(kind="flat")
 
 
 @pytest.mark.parametrize(
-    ("hopeless", "ending", "jumps"),
-    [(Hopeless.IGNORE, Ending.STUCK, 2), (Hopeless.AVOID, Ending.SOLVED, 2), (Hopeless.END, Ending.DEAD_END, 1)],
+    ("dead_end_rule", "ending", "jumps"),
+    [
+        (DeadEndRule.IGNORE, Ending.STUCK, 2),
+        (DeadEndRule.AVOID, Ending.SOLVED, 2),
+        (DeadEndRule.END, Ending.DEAD_END, 1),
+    ],
 )
-def test_what_an_episode_does(hopeless: Hopeless, ending: Ending, jumps: int) -> None:
+def test_what_an_episode_does(dead_end_rule: DeadEndRule, ending: Ending, jumps: int) -> None:
     """In the trap it goes around until every place is visited; or never enters; or ends at once."""
-    episode = Episode(fork(), hopeless=hopeless)
-    assert len(list(rollout(TrapLover(PLAIN), episode))) == jumps
-    assert episode.ending is ending
+    rollout = Rollout(fork(), dead_end_rule=dead_end_rule)
+    assert len(list(run_rollout(TrapLover(PLAIN), rollout))) == jumps
+    assert rollout.ending is ending
 
 
 def test_few_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """One decision passes over so many hopeless states and no more."""
-    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "MOST_AVOIDED", 3)
-    episode = Episode(fork(4), Greedy(), hopeless=Hopeless.AVOID)
-    steps = rollout(TrapLover(PLAIN), episode)
+    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "MAX_DEAD_ENDS", 3)
+    rollout = Rollout(fork(4), Greedy(), dead_end_rule=DeadEndRule.AVOID)
+    steps = run_rollout(TrapLover(PLAIN), rollout)
     step = next(steps)
     assert fork(4).objects[fork(4).decode(next(iter(step.successor)))[1]] == "t3"
 
@@ -91,9 +95,9 @@ def test_what_asking_takes_is_told_and_every_state_is_asked_about_once(monkeypat
     def slow(task: Task, state: State, goal: Goal) -> bool:
         asked.append(state)
         time.sleep(0.01)
-        return is_hopeless(task, state, goal)
+        return is_dead_end(task, state, goal)
 
-    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "is_hopeless", slow)
+    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "is_dead_end", slow)
     end = TrapLover(RELAXED).solve(fork(), search=True)
     assert end.outcome is Outcome.FOUND
     assert end.seconds >= end.seconds_dead_ends >= 0.01 * len(asked) > 0
@@ -138,12 +142,12 @@ def trap() -> Task:
 
 def test_a_lost_task_ends_at_once() -> None:
     """One candidate, then the state itself: nothing else is asked, and it is not called a lack of jumps."""
-    episode = Episode(trap(), hopeless=Hopeless.AVOID)
-    assert list(rollout(TrapLover(PLAIN), episode)) == []
-    assert (episode.ending, len(episode.avoided)) == (Ending.LOST, 2)
+    rollout = Rollout(trap(), dead_end_rule=DeadEndRule.AVOID)
+    assert list(run_rollout(TrapLover(PLAIN), rollout)) == []
+    assert (rollout.ending, len(rollout.dead_ends)) == (Ending.PROVEN_DEAD_END, 2)
     found = TrapLover(RELAXED).solve(trap(), search=True)
     assert (found.outcome, found.greedy_outcome) == (Outcome.FAILED, Outcome.FAILED)
-    assert TrapLover(RELAXED).solve(trap()).detail == "lost"
+    assert TrapLover(RELAXED).solve(trap()).detail == "proven dead end"
 
 
 def test_a_search_among_lost_states_keeps_to_the_time() -> None:
@@ -155,10 +159,12 @@ def test_a_search_among_lost_states_keeps_to_the_time() -> None:
 
 def test_only_traps_around() -> None:
     """A live state whose only ways on are visited or lost: stuck."""
-    episode = Episode(fork(), hopeless=Hopeless.AVOID)
-    episode.visited |= {step.successor for step in rollout(TrapLover(PLAIN), Episode(fork(), hopeless=Hopeless.AVOID))}
-    assert list(rollout(TrapLover(PLAIN), episode)) == []
-    assert episode.ending is Ending.STUCK
+    rollout = Rollout(fork(), dead_end_rule=DeadEndRule.AVOID)
+    rollout.visited |= {
+        step.successor for step in run_rollout(TrapLover(PLAIN), Rollout(fork(), dead_end_rule=DeadEndRule.AVOID))
+    }
+    assert list(run_rollout(TrapLover(PLAIN), rollout)) == []
+    assert rollout.ending is Ending.STUCK
 
 
 def test_validation_and_pages_follow_the_policys_lookahead() -> None:

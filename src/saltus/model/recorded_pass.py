@@ -39,7 +39,7 @@ class _DeviceLayout:
     layout: Layout
 
 
-class ForwardGraphs:
+class RecordedPass:
     """Recorded passes of one network, whose weights may change in place between them."""
 
     def __init__(self, network: RelationalNetwork) -> None:
@@ -96,7 +96,7 @@ class ForwardGraphs:
         return values
 
 
-def forward_graphs(network: RelationalNetwork, joint: bool) -> ForwardGraphs | None:
+def recorded_pass(network: RelationalNetwork, joint: bool) -> RecordedPass | None:
     """Recorded passes, if the network is on a GPU that can replay them; `joint`: all candidates share their graph."""
     on_gpu = next(network.parameters()).device.type == "cuda"
-    return ForwardGraphs(network) if on_gpu and joint and is_fused(network) else None
+    return RecordedPass(network) if on_gpu and joint and is_fused(network) else None

@@ -68,7 +68,7 @@ class Report:
         }
 
 
-def gather(files: Sequence[str | os.PathLike[str]], runs: Sequence[str | os.PathLike[str]] = ()) -> Report:
+def make_report(files: Sequence[str | os.PathLike[str]], runs: Sequence[str | os.PathLike[str]] = ()) -> Report:
     """The report on record files and folders of runs."""
     read = [read_records(path) for path in files]
     series, warnings = make_series(read)

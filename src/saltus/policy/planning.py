@@ -3,7 +3,7 @@
 `attempts` is the whole of planning as a generator: the greedy rollout, then, where asked for, a search around the
 policy, with a cheaper one beside it, and the improvement of the plan. It yields a moment of the attempt after every
 decision and every plan, so that whoever takes them can show progress, write plans as they come, or stop. Limits on
-choices and time are kept between decisions; memory, and time inside of a decision, take a process of one's own to watch
+jumps and time are kept between decisions; memory, and time inside of a decision, take a process of one's own to watch
 over (`bench/supervise.py`).
 
 No plan leaves this module that the validator, which shares nothing with the kernel, has not replayed.
@@ -19,25 +19,25 @@ from dataclasses import replace
 
 from saltus.lookahead import LookaheadSpec
 from saltus.pddl import Domain
-from saltus.policy.attempt import GREEDY_SHARE, OPEN_TO_SEARCH, Attempt, Clock, Limits, Outcome
 from saltus.policy.improve import improvements
-from saltus.policy.rollout import DeadEnds, Decision, Ending, Episode, Hopeless, Policy, Query
+from saltus.policy.outcome import GREEDY_SHARE, OPEN_TO_SEARCH, Clock, Limits, Outcome, Progress
+from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout, Situation
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Action, Plan, State, Task, validate
 
 NO_LIMITS = Limits()
 
-SEARCH, BESIDE = "search", "search beside"
+SEARCH, GOAL_SEARCH = "search", "goal search"
 """The search around the policy, and the cheap one beside it; who found a plan is told so."""
 
-COUNTS = {SEARCH: "search_choices", BESIDE: "beside_choices"}
+COUNTS = {SEARCH: "search_decisions", GOAL_SEARCH: "goal_search_decisions"}
 """Where an attempt counts their decisions."""
 
-BESIDE_STATES = 10
+GOAL_SEARCH_STATES = 10
 """States of trees that the search beside may look at for each one that the policy's search has valued: on a CPU about
 the same time for both. Counted, not timed: the plan does not depend on how fast the machine is."""
 
-BESIDE_WEIGHTS = (10.0,)
+GOAL_SEARCH_WEIGHTS = (10.0,)
 """Of the search beside: a queue that counts jumps more only spreads it out."""
 
 
@@ -51,10 +51,10 @@ class Planner(ABC):
         """What its decisions cost so far."""
 
     @abstractmethod
-    def decide(self, queries: Sequence[Query]) -> list[Decision]:
-        """A decision for every query."""
+    def decide(self, situations: Sequence[Situation]) -> list[Decision]:
+        """A decision for every situation."""
 
-    def beside(self) -> Policy | None:
+    def goal_policy(self) -> Policy | None:
         """A policy whose decisions cost next to nothing, for a search beside the one with this policy."""
         return None
 
@@ -66,7 +66,7 @@ class Planner(ABC):
         task: Task,
         *,
         time_limit: float | None = None,
-        max_choices: int | None = None,
+        max_jumps: int | None = None,
         search: bool = False,
         improve: bool = False,
     ) -> Plan | None:
@@ -74,28 +74,28 @@ class Planner(ABC):
 
         With `improve` and no time limit it returns once the plan gets no better.
         """
-        limits = Limits(seconds=time_limit, choices=max_choices)
+        limits = Limits(seconds=time_limit, max_jumps=max_jumps)
         return self.solve(task, limits, search=search, improve=improve).plan
 
-    def solve(self, task: Task, limits: Limits = NO_LIMITS, *, search: bool = False, improve: bool = False) -> Attempt:
+    def solve(self, task: Task, limits: Limits = NO_LIMITS, *, search: bool = False, improve: bool = False) -> Progress:
         """The attempt at its end; the memory limit is not kept here, and the time limit only between decisions."""
         self.check_domain(task.domain)
-        moments = attempts(self, task, limits, search=search, improve=improve, beside=self.beside())
+        moments = plan_stepwise(self, task, limits, search=search, improve=improve, goal_policy=self.goal_policy())
         return deque(moments, maxlen=1)[-1]
 
 
-def attempts(
+def plan_stepwise(
     policy: Policy,
     task: Task,
     limits: Limits = NO_LIMITS,
     *,
     search: bool = False,
     improve: bool = False,
-    beside: Policy | None = None,
+    goal_policy: Policy | None = None,
     greedy_share: float = GREEDY_SHARE,
     started: float | None = None,
     threads: int | None = None,
-) -> Iterator[Attempt]:
+) -> Iterator[Progress]:
     """Moments of an attempt; the last one has an outcome. `started` is a time of `time.monotonic`, now without.
 
     With `search` the rollout is cut off after `greedy_share` of the time, for which it then counts as out of time, and
@@ -105,7 +105,7 @@ def attempts(
     yield run.now
     yield from run.greedy(keep=search, share=greedy_share if search else 1.0)
     if search and run.now.greedy_outcome in OPEN_TO_SEARCH and not run.expired():
-        yield from run.around(beside)
+        yield from run.around(goal_policy)
     if improve and run.now.solved:
         yield from run.improve(threads)
 
@@ -119,13 +119,13 @@ class _Run:
         self.limits = limits
         self.started = started
         self.actions: list[Action] = []
-        self.avoided = DeadEnds(task, task.goal)
-        self.search = JumpSearch(policy, task, expired=self.expired, avoided=self.avoided)
+        self.dead_ends = DeadEnds(task, task.goal)
+        self.search = JumpSearch(policy, task, expired=self.expired, dead_ends=self.dead_ends)
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where the rollout was cut off: a state that was jumped to but not decided about."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
         total = len(task.goal.positive) + len(task.goal.negative)
-        self.now = Attempt(
+        self.now = Progress(
             unit_cost=not task.has_costs, goals=total - initial, goal_count=total, seconds=self.seconds()
         )
 
@@ -135,56 +135,64 @@ class _Run:
     def expired(self, share: float = 1.0) -> bool:
         return self.limits.seconds is not None and self.seconds() >= share * self.limits.seconds
 
-    def full(self, choices: int) -> bool:
-        return self.limits.choices is not None and choices >= self.limits.choices
+    def full(self, jumps: int) -> bool:
+        return self.limits.max_jumps is not None and jumps >= self.limits.max_jumps
 
-    def greedy(self, *, keep: bool, share: float) -> Iterator[Attempt]:
+    def greedy(self, *, keep: bool, share: float) -> Iterator[Progress]:
         """The rollout, for a share of the time; with `keep` its decisions become the first nodes of a search."""
-        episode = Episode(self.task, hopeless=Hopeless.played(self.policy.lookahead), avoided=self.avoided)
+        rollout = Rollout(
+            self.task, dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead), dead_ends=self.dead_ends
+        )
         node: SearchNode | None = None
         jump: list[Action] = []
-        while episode.ending is None:
-            if self.expired(share) or self.full(episode.jumps):
-                self.last = (node, episode.state, jump)
-                yield self.end(Outcome.TIME if self.expired(share) else Outcome.CHOICES, greedy=True)
+        while rollout.ending is None:
+            if self.expired(share) or self.full(rollout.jumps):
+                self.last = (node, rollout.state, jump)
+                yield self.end(Outcome.TIME if self.expired(share) else Outcome.JUMPS, greedy=True)
                 return
-            decision = self.policy.decide([episode.query])[0]
+            decision = self.policy.decide([rollout.situation])[0]
             if keep:
                 node = self.search.add(decision, node, jump)
-            step = episode.advance(decision)
+            step = rollout.advance(decision)
             goals = 0 if step is None else int(decision.tree.goals[step.node])
             if step is not None:
                 jump = step.actions
                 self.actions += jump
-            self.see(decision, goals, choices=episode.jumps)
-            if episode.ending is None:
+            self.see(decision, goals, jumps=rollout.jumps)
+            if rollout.ending is None:
                 yield self.now
-        if episode.ending is Ending.SOLVED:
+        if rollout.ending is Ending.SOLVED:
             yield self.found("greedy")
-        elif episode.ending is Ending.DEAD_END and episode.jumps == 0:
+        elif rollout.ending is Ending.DEAD_END and rollout.jumps == 0:
             yield self.end(Outcome.NO_JUMP, greedy=True)
         else:
-            yield self.end(Outcome.FAILED, greedy=True, detail=str(episode.ending))
+            yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending))
 
-    def around(self, beside: Policy | None) -> Iterator[Attempt]:
+    def around(self, goal_policy: Policy | None) -> Iterator[Progress]:
         """The search, from where the rollout was cut off and then from everywhere, and the one beside it, which starts
         anew; that one takes its next step where it has looked at less than its share of states."""
         self.now = replace(self.now, outcome=None, detail="")
         ended = self.now.greedy_outcome or Outcome.FAILED
         searches = {SEARCH: self.search}
         steps = {SEARCH: self._search_steps()}
-        if beside is not None:
-            other = JumpSearch(beside, self.task, weights=BESIDE_WEIGHTS, expired=self.expired, avoided=self.avoided)
-            searches[BESIDE], steps[BESIDE] = other, other.run()
+        if goal_policy is not None:
+            other = JumpSearch(
+                goal_policy, self.task, weights=GOAL_SEARCH_WEIGHTS, expired=self.expired, dead_ends=self.dead_ends
+            )
+            searches[GOAL_SEARCH], steps[GOAL_SEARCH] = other, other.run()
         states = dict.fromkeys(searches, 0)
         turn = SEARCH
         while searches[turn].solution is None:
             if self.expired():
                 yield self.end(Outcome.TIME)
                 return
-            turn = BESIDE if BESIDE in steps and states[BESIDE] < BESIDE_STATES * states[SEARCH] else SEARCH
-            if turn == SEARCH and self.full(self.now.search_choices):
-                yield self.end(ended, detail="the search was cut off by the limit on choices")
+            turn = (
+                GOAL_SEARCH
+                if GOAL_SEARCH in steps and states[GOAL_SEARCH] < GOAL_SEARCH_STATES * states[SEARCH]
+                else SEARCH
+            )
+            if turn == SEARCH and self.full(self.now.search_decisions):
+                yield self.end(ended, detail="the search was cut off by the limit on jumps")
                 return
             found = next(steps[turn], None)
             if found is not None:
@@ -194,8 +202,8 @@ class _Run:
                 self.see(found[1], int(tree.goals[0]), **{count: getattr(self.now, count) + 1})
                 if searches[turn].solution is None:
                     yield self.now
-            elif turn == BESIDE:
-                del steps[BESIDE]  # came to its end, which the one with the policy does, too
+            elif turn == GOAL_SEARCH:
+                del steps[GOAL_SEARCH]  # came to its end, which the one with the policy does, too
             elif not self.expired():
                 yield self.end(Outcome.FAILED, detail="the search came to its end")
                 return
@@ -208,7 +216,7 @@ class _Run:
             yield self.search.expand(state, node, jump)
         yield from self.search.run()
 
-    def improve(self, threads: int | None) -> Iterator[Attempt]:
+    def improve(self, threads: int | None) -> Iterator[Progress]:
         """Better plans; one that the validator refuses ends the improvement, and the last good one stays."""
         for actions in improvements(self.task, self.actions, expired=self.expired, threads=threads):
             plan = plan_of(self.task, actions)
@@ -231,11 +239,11 @@ class _Run:
             largest_tree=max(self.now.largest_tree, nodes),
             goals=max(self.now.goals, goals),
             seconds=self.seconds(),
-            seconds_dead_ends=self.avoided.seconds,
+            seconds_dead_ends=self.dead_ends.seconds,
             **counts,  # type: ignore[arg-type]
         )
 
-    def found(self, by: str) -> Attempt:
+    def found(self, by: str) -> Progress:
         """The end of the attempt with the plan at hand, if it is valid and in time."""
         plan = plan_of(self.task, self.actions)
         verdict = validate(self.task, plan)
@@ -254,14 +262,14 @@ class _Run:
         )
         return self.now
 
-    def end(self, outcome: Outcome, *, greedy: bool = False, detail: str = "") -> Attempt:
+    def end(self, outcome: Outcome, *, greedy: bool = False, detail: str = "") -> Progress:
         """The end of the attempt, or of its rollout."""
         self.now = replace(
             self.now,
             outcome=outcome,
             detail=detail,
             seconds=self.seconds(),
-            seconds_dead_ends=self.avoided.seconds,
+            seconds_dead_ends=self.dead_ends.seconds,
         )
         if greedy:
             self.now = replace(self.now, greedy_outcome=outcome)

@@ -47,7 +47,7 @@ class Saved:
     """Per group [rows, arity * embedding]: derivative of the aggregate by the message."""
 
 
-class Engine:
+class MessagePassing:
     """Rounds of one network on one batch."""
 
     def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> None:
@@ -242,10 +242,10 @@ class Engine:
         return [gradient for group in self.message_gradients for gradient in group] + self.update_gradients
 
 
-class _Body(torch.autograd.Function):
+class _PassMessages(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, network: RelationalNetwork, layout: Layout, layers: int, *weights: Tensor) -> Tensor:
-        engine = make_engine(network, layout, weights)
+        engine = make_message_passing(network, layout, weights)
         x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
         ctx.rounds = []
         for _ in range(layers):
@@ -256,7 +256,7 @@ class _Body(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        engine: Engine = ctx.engine
+        engine: MessagePassing = ctx.engine
         engine.start_gradients()
         gradient = gradients[0].contiguous()
         while ctx.rounds:
@@ -264,17 +264,17 @@ class _Body(torch.autograd.Function):
         return (None, None, None, *engine.gradients())
 
 
-def make_engine(network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> Engine:
+def make_message_passing(network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> MessagePassing:
     """The engine for the batch's device: fused kernels on a GPU, where they can be compiled."""
     if layout.slot_offset.device.type == "cuda":
-        from saltus.model.cuda import CudaEngine, is_available
+        from saltus.model.cuda import CudaMessagePassing, is_available
 
         if is_available():
-            return CudaEngine(network, layout, weights)
-    return Engine(network, layout, weights)
+            return CudaMessagePassing(network, layout, weights)
+    return MessagePassing(network, layout, weights)
 
 
-def body_weights(network: RelationalNetwork) -> tuple[Tensor, ...]:
+def message_passing_weights(network: RelationalNetwork) -> tuple[Tensor, ...]:
     """Weights of the body in the order the engine takes them."""
     weights: list[Tensor] = []
     for part in network.message_weights():
@@ -286,13 +286,13 @@ def body_weights(network: RelationalNetwork) -> tuple[Tensor, ...]:
     return tuple(weights)
 
 
-def run_body(network: RelationalNetwork, layout: Layout, layers: int) -> Tensor:
+def pass_messages(network: RelationalNetwork, layout: Layout, layers: int) -> Tensor:
     """Embeddings [nodes, embedding] after `layers` rounds; nothing is saved where no gradient is wanted."""
-    weights = body_weights(network)
+    weights = message_passing_weights(network)
     if torch.is_grad_enabled() and any(weight.requires_grad for weight in weights):
-        result: Tensor = _Body.apply(network, layout, layers, *weights)  # type: ignore[no-untyped-call]
+        result: Tensor = _PassMessages.apply(network, layout, layers, *weights)  # type: ignore[no-untyped-call]
         return result
-    engine = make_engine(network, layout, tuple(weight.detach() for weight in weights))
+    engine = make_message_passing(network, layout, tuple(weight.detach() for weight in weights))
     x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
     for _ in range(layers):
         x, _ = engine.forward(x, keep=False)

@@ -15,18 +15,18 @@ from tests.tasks import domain_of, task_of
 
 from saltus.lookahead import LookaheadSpec, lookahead_batch
 from saltus.policy import (
-    Attempt,
     Decision,
     GoalCountPolicy,
     JumpSearch,
     Limits,
     Outcome,
+    Progress,
     RandomPolicy,
-    attempts,
     load_policy,
+    plan_stepwise,
 )
-from saltus.policy.attempt import EXIT_CODES, PROTOCOLS
-from saltus.policy.plan import BESIDE_STATES, NO_LIMITS
+from saltus.policy.outcome import EXIT_CODES, PROTOCOLS
+from saltus.policy.planning import GOAL_SEARCH_STATES, NO_LIMITS
 from saltus.policy.search import WEIGHTS
 from saltus.task import Plan, Task, validate
 
@@ -57,8 +57,8 @@ class Named:
         if spec:
             self.lookahead = LookaheadSpec(**spec)  # type: ignore[arg-type]
 
-    def decide(self, queries):
-        trees = lookahead_batch(queries, self.lookahead)
+    def decide(self, situations):
+        trees = lookahead_batch(situations, self.lookahead)
         decisions = []
         for tree in trees:
             task = tree.task
@@ -68,9 +68,9 @@ class Named:
         return decisions
 
 
-def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: Any) -> Attempt:
+def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: Any) -> Progress:
     """The attempt at its end."""
-    return list(attempts(policy, task, limits, **options))[-1]
+    return list(plan_stepwise(policy, task, limits, **options))[-1]
 
 
 def test_every_outcome_has_an_exit_code() -> None:
@@ -79,19 +79,19 @@ def test_every_outcome_has_an_exit_code() -> None:
 
 
 def test_protocols() -> None:
-    assert PROTOCOLS["paper"] == Limits(seconds=3600, choices=1000)
+    assert PROTOCOLS["paper"] == Limits(seconds=3600, max_jumps=1000)
     assert PROTOCOLS["open"] == Limits(seconds=1800, memory_mb=8192)
 
 
 def test_a_plan_is_found_and_validated() -> None:
     task = chain(5, goal=4)
-    moments = list(attempts(FarthestPolicy(), task))
+    moments = list(plan_stepwise(FarthestPolicy(), task))
     end = moments[-1]
     assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.FOUND, "greedy")
-    assert (end.choices, end.search_choices, end.cost, end.unit_cost) == (4, 0, 4.0, True)
+    assert (end.jumps, end.search_decisions, end.cost, end.unit_cost) == (4, 0, 4.0, True)
     assert end.plan is not None
     assert validate(task, end.plan)
-    assert [moment.choices for moment in moments] == [0, 1, 2, 3, 4]
+    assert [moment.jumps for moment in moments] == [0, 1, 2, 3, 4]
     assert end.tree_nodes == 2 + 3 + 3 + 3  # the root and one or two neighbours
     assert (end.largest_tree, end.goals, end.goal_count) == (3, 1, 1)
     assert end.seconds_plan is not None
@@ -99,42 +99,42 @@ def test_a_plan_is_found_and_validated() -> None:
 
 def test_a_goal_that_holds_is_a_plan_without_actions() -> None:
     end = last(FarthestPolicy(), chain(3, goal=0))
-    assert (end.outcome, end.choices, end.plan) == (Outcome.FOUND, 0, Plan(()))
+    assert (end.outcome, end.jumps, end.plan) == (Outcome.FOUND, 0, Plan(()))
 
 
 def test_a_dead_end_and_visited_states_are_failures_of_the_policy() -> None:
     end = last(Named({"b": 1, "c": 0, "g": 0}), roads("a-b a-c c-g", "a", "g"))
-    assert (end.outcome, end.detail, end.choices, end.plan) == (Outcome.FAILED, "dead end", 1, None)
+    assert (end.outcome, end.detail, end.jumps, end.plan) == (Outcome.FAILED, "dead end", 1, None)
     end = last(Named({"a": 0, "b": 0}), roads("a-b b-a", "a", "g"))
-    assert (end.outcome, end.detail, end.choices) == (Outcome.FAILED, "stuck", 1)
+    assert (end.outcome, end.detail, end.jumps) == (Outcome.FAILED, "stuck", 1)
 
 
 def test_no_applicable_jump() -> None:
     end = last(Named({}), roads("b-a", "a", "g"), search=True)
-    assert (end.outcome, end.greedy_outcome, end.choices) == (Outcome.NO_JUMP, Outcome.NO_JUMP, 0)
+    assert (end.outcome, end.greedy_outcome, end.jumps) == (Outcome.NO_JUMP, Outcome.NO_JUMP, 0)
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_choice_limit(most: int) -> None:
-    end = last(FarthestPolicy(), chain(5, goal=4), Limits(choices=most))
-    assert (end.outcome, end.choices, end.plan) == (Outcome.CHOICES, most, None)
-    assert last(FarthestPolicy(), chain(5, goal=4), Limits(choices=4)).outcome is Outcome.FOUND
+def test_jump_limit(most: int) -> None:
+    end = last(FarthestPolicy(), chain(5, goal=4), Limits(max_jumps=most))
+    assert (end.outcome, end.jumps, end.plan) == (Outcome.JUMPS, most, None)
+    assert last(FarthestPolicy(), chain(5, goal=4), Limits(max_jumps=4)).outcome is Outcome.FOUND
 
 
 def test_time_limit_between_decisions() -> None:
     task = chain(5, goal=4)
-    moments = attempts(FarthestPolicy(), task, Limits(seconds=100), started=-1e9)
+    moments = plan_stepwise(FarthestPolicy(), task, Limits(seconds=100), started=-1e9)
     assert list(moments)[-1].outcome is Outcome.TIME
     end = last(FarthestPolicy(), task, Limits(seconds=1e-9), search=True)
-    assert (end.outcome, end.greedy_outcome, end.search_choices) == (Outcome.TIME, Outcome.TIME, 0)
+    assert (end.outcome, end.greedy_outcome, end.search_decisions) == (Outcome.TIME, Outcome.TIME, 0)
 
 
 def test_the_validator_refuses_a_plan_of_a_faulty_tree() -> None:
     class Faulty(FarthestPolicy):
         """Its trees name other actions than those that lead to their states."""
 
-        def decide(self, queries):
-            decisions = super().decide(queries)
+        def decide(self, situations):
+            decisions = super().decide(situations)
             trees = [replace(entry.tree, argument=np.zeros_like(entry.tree.argument)) for entry in decisions]
             return [Decision(tree, entry.q) for tree, entry in zip(trees, decisions, strict=True)]
 
@@ -153,27 +153,29 @@ def test_the_search_backs_out_of_a_dead_end() -> None:
     end = last(policy, task, search=True)
     assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.FAILED, "search")
     assert end.plan == Plan.of(["(go a c)", "(go c g)"])
-    assert (end.choices, end.search_choices) == (2, 1)
+    assert (end.jumps, end.search_decisions) == (2, 1)
 
 
-def test_the_search_goes_on_where_the_choice_limit_cut_the_rollout_off() -> None:
-    end = last(FarthestPolicy(), chain(6, goal=5), Limits(choices=3), search=True)
-    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.CHOICES, "search")
-    assert (end.choices, end.search_choices, end.cost) == (3, 2, 5.0)
+def test_the_search_goes_on_where_the_jump_limit_cut_the_rollout_off() -> None:
+    end = last(FarthestPolicy(), chain(6, goal=5), Limits(max_jumps=3), search=True)
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.JUMPS, "search")
+    assert (end.jumps, end.search_decisions, end.cost) == (3, 2, 5.0)
 
 
 def test_a_rollout_that_wanders_leaves_time_for_the_search() -> None:
     """It has used up its share before the first decision; the search starts there."""
-    end = list(attempts(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=True, greedy_share=1e-9))[-1]
+    end = list(plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=True, greedy_share=1e-9))[
+        -1
+    ]
     assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.TIME, "search")
-    assert (end.choices, end.search_choices) == (0, 3)
-    alone = list(attempts(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), greedy_share=1e-9))[-1]
+    assert (end.jumps, end.search_decisions) == (0, 3)
+    alone = list(plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), greedy_share=1e-9))[-1]
     assert alone.found_by == "greedy"  # without a search there is nobody to leave time for
 
 
 def test_the_search_may_decide_as_often_as_the_rollout() -> None:
-    end = last(FarthestPolicy(), chain(9, goal=8), Limits(choices=2), search=True)
-    assert (end.outcome, end.choices, end.search_choices) == (Outcome.CHOICES, 2, 2)
+    end = last(FarthestPolicy(), chain(9, goal=8), Limits(max_jumps=2), search=True)
+    assert (end.outcome, end.jumps, end.search_decisions) == (Outcome.JUMPS, 2, 2)
 
 
 def test_the_search_ends_where_all_states_were_decided_about() -> None:
@@ -199,8 +201,8 @@ def test_the_queues_take_turns() -> None:
 
 def test_the_search_is_the_same_every_time_and_does_not_depend_on_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     def run() -> tuple[object, ...]:
-        end = last(RandomPolicy(np.random.default_rng(2)), blocks(7, 3), Limits(choices=5), search=True)
-        return end.outcome, end.search_choices, end.plan, end.tree_nodes
+        end = last(RandomPolicy(np.random.default_rng(2)), blocks(7, 3), Limits(max_jumps=5), search=True)
+        return end.outcome, end.search_decisions, end.plan, end.tree_nodes
 
     first = run()
     assert run() == first
@@ -219,13 +221,13 @@ def lured(length: int) -> tuple[Named, Task]:
 def test_a_search_beside_finds_what_the_policy_leads_away_from() -> None:
     policy, task = lured(20)
     alone = last(policy, task, search=True)
-    assert (alone.found_by, alone.beside_choices) == ("search", 0)
+    assert (alone.found_by, alone.goal_search_decisions) == ("search", 0)
     others = [GoalCountPolicy(np.random.default_rng(0), policy.lookahead) for _ in range(2)]
-    end, again = (last(lured(20)[0], task, search=True, beside=other) for other in others)
-    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.FAILED, "search beside")
+    end, again = (last(lured(20)[0], task, search=True, goal_policy=other) for other in others)
+    assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.FAILED, "goal search")
     assert end.plan == Plan.of(["(go a c)", "(go c g)"])
-    assert end.search_choices < alone.search_choices
-    assert end.beside_choices > end.search_choices
+    assert end.search_decisions < alone.search_decisions
+    assert end.goal_search_decisions > end.search_decisions
     assert replace(again, seconds=0, seconds_plan=0, seconds_dead_ends=0) == replace(
         end, seconds=0, seconds_plan=0, seconds_dead_ends=0
     )
@@ -237,27 +239,27 @@ def test_the_searches_share_what_they_look_at() -> None:
     task = roads(" ".join(f"{a}-{b}" for a, b in pairwise(names)), "n0", "g")
     policy = Named(dict.fromkeys(names, -1.0))
     other = GoalCountPolicy(np.random.default_rng(0), policy.lookahead)
-    moments = list(attempts(policy, task, Limits(choices=20), search=True, beside=other))
+    moments = list(plan_stepwise(policy, task, Limits(max_jumps=20), search=True, goal_policy=other))
     end = moments[-1]
-    assert (end.outcome, end.search_choices) == (Outcome.CHOICES, 20)
-    assert end.beside_choices == BESIDE_STATES * 20
-    assert all(moment.beside_choices <= BESIDE_STATES * moment.search_choices for moment in moments)
+    assert (end.outcome, end.search_decisions) == (Outcome.JUMPS, 20)
+    assert end.goal_search_decisions == GOAL_SEARCH_STATES * 20
+    assert all(moment.goal_search_decisions <= GOAL_SEARCH_STATES * moment.search_decisions for moment in moments)
 
 
 def test_the_search_beside_may_come_to_its_end_first() -> None:
     task = roads("a-b b-a b-c c-a c-d", "a", "g")
     policy = Named(dict.fromkeys("abcd", -1.0))
     other = GoalCountPolicy(np.random.default_rng(0), policy.lookahead)
-    end = last(policy, task, search=True, beside=other)
+    end = last(policy, task, search=True, goal_policy=other)
     assert (end.outcome, end.detail) == (Outcome.FAILED, "the search came to its end")
-    assert end.beside_choices <= 4
+    assert end.goal_search_decisions <= 4
     assert sorted(policy.asked) == ["a", "b", "c", "d"]
 
 
 def test_only_a_policy_with_a_network_has_a_search_beside_it() -> None:
-    assert GoalCountPolicy(np.random.default_rng(0)).beside() is None
+    assert GoalCountPolicy(np.random.default_rng(0)).goal_policy() is None
     policy = load_policy("sokoban", device="cpu")
-    other = policy.beside()
+    other = policy.goal_policy()
     assert isinstance(other, GoalCountPolicy)
     assert other.lookahead == policy.lookahead
     assert other.clock is policy.clock
@@ -270,7 +272,7 @@ def test_search_solves_what_the_greedy_rollout_cannot() -> None:
     task = task_of(domain_of(DOMAINS["spanner"].path.read_text()), generate_problem("spanner", "training", 5, 10, 0))
     policy = GoalCountPolicy(np.random.default_rng(0))
     assert policy.solve(task).outcome is Outcome.FAILED
-    end = policy.solve(task, Limits(choices=1000), search=True)
+    end = policy.solve(task, Limits(max_jumps=1000), search=True)
     assert (end.outcome, end.found_by) == (Outcome.FOUND, "search")
     assert validate(task, end.plan)
 
@@ -286,7 +288,7 @@ def test_policies_plan() -> None:
     assert validate(task, plan)
     assert policy.clock.seconds["lookahead"] > 0
     assert policy.clock.seconds["network"] == 0
-    assert policy.plan(task, max_choices=0) is None
+    assert policy.plan(task, max_jumps=0) is None
     unsolvable = task_of(
         domain_of(CHAIN), "(define (problem c) (:domain chain) (:objects a b) (:init (at a)) (:goal (at b)))"
     )

@@ -53,7 +53,7 @@ class Padded:
     memory: Tensor
 
 
-class StepGraphs:
+class RecordedStep:
     """Buckets and recordings of one learner."""
 
     def __init__(self, learner: Learner) -> None:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 MAX_COMPARED = 100_000
-"""Most names that a suggestion is looked for in; a message about one of millions of objects must not take a minute."""
+"""Most names compared to find a suggestion; a message about one of millions of objects must not take a minute."""
 
 
 class SaltusError(Exception):
-    """Base of all errors the library raises on purpose."""
+    """Base class of all errors that the library raises on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Place in a text file; line and column count from 1."""
+    """A place in a text file; lines and columns are counted from 1."""
 
     file: str
     line: int
@@ -35,11 +35,14 @@ class Position:
 
 
 class ConfigurationError(SaltusError):
-    """A value that makes no sense; the message names the option or field."""
+    """An invalid value; the message names the option or field."""
 
 
 class InputError(SaltusError):
-    """Input that cannot be read or means nothing: `position` says where, `found` and `expected` say what."""
+    """Input that is unreadable or meaningless: `position` says where, `expected` and `found` say what.
+
+    The message reads "FILE:LINE:COLUMN: MESSAGE: expected EXPECTED, found FOUND".
+    """
 
     def __init__(
         self, message: str, position: Position | None = None, *, found: str | None = None, expected: str | None = None
@@ -49,11 +52,10 @@ class InputError(SaltusError):
         self.found = found
         self.expected = expected
         text = message if position is None else f"{position}: {message}"
+        details = [f"expected {expected}"] if expected is not None else []
         if found is not None:
-            text += f", found {shorten(found)!r}"
-        if expected is not None:
-            text += f", expected {expected}"
-        super().__init__(text)
+            details.append(f"found {shorten(found)!r}")
+        super().__init__(f"{text}: {', '.join(details)}" if details else text)
 
 
 class PddlError(InputError):
@@ -61,7 +63,7 @@ class PddlError(InputError):
 
 
 class UnsupportedError(InputError):
-    """Well-formed PDDL outside of the supported language; `feature` names what is not supported."""
+    """Well-formed PDDL outside the supported language; `feature` names what is not supported."""
 
     def __init__(self, feature: str, position: Position | None = None) -> None:
         self.feature = feature
@@ -77,20 +79,25 @@ class PolicyError(InputError):
 
 
 class NoPolicyError(PolicyError):
-    """Of all policies at hand none was trained on the domain."""
+    """None of the available policies was trained on the domain."""
 
 
 class WrongPolicyError(PolicyError):
-    """A sound policy that was trained on another domain."""
+    """A policy that was trained on another domain."""
 
 
 def shorten(text: str, limit: int = 40) -> str:
-    """`text` cut to `limit` characters, with an ellipsis where something is missing."""
+    """`text` cut to `limit` characters; a cut text ends in an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def plural(count: int, word: str) -> str:
+    """`1 problem`, `1,234 problems`."""
+    return f"{count:,} {word if count == 1 else word + 's'}"
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` if a known name is close to `name`, else the empty string."""
+    """`; did you mean 'x'?` if a known name is close to `name`, otherwise the empty string."""
     if len(name) >= 100:
         return ""
     similar = islice((entry for entry in known if abs(len(entry) - len(name)) <= 3), MAX_COMPARED)

@@ -1,7 +1,8 @@
-"""Malformed inputs, each with the message and the position that the reader must give.
+"""Malformed inputs, each with the message and the position that the reader must report.
 
-A case is a domain text and a problem text, the good ones below with one flaw put in. `wrong` names the file that is
-wrong; the position is that of the marker `@`, which is taken out before reading, or line and column 1 without one.
+A case is a domain text and a problem text: the good texts below with one flaw added. `wrong` names the file with the
+flaw. The marker `@` stands at the expected position and is removed before reading; without a marker, line 1 and
+column 1 are expected.
 """
 
 from __future__ import annotations
@@ -76,12 +77,12 @@ def in_problem(name: str, old: str, new: str, message: str, error: type[InputErr
 
 
 def domain_text(name: str, text: str | bytes, message: str) -> Case:
-    """A domain file with nothing of the good one."""
+    """A domain file that shares nothing with the good one."""
     return _case("domain", name, message, text, PddlError)
 
 
 def problem_text(name: str, text: str | bytes, message: str) -> Case:
-    """A problem file with nothing of the good one."""
+    """A problem file that shares nothing with the good one."""
     return _case("problem", name, message, text, PddlError)
 
 
@@ -102,104 +103,98 @@ GOAL = "(and (in box lorry))"
 METRIC = "(:metric minimize (total-cost))"
 
 TEXT = (
-    domain_text("empty file", b"", "empty file, found 'end of file', expected '(define …)'"),
-    domain_text("only blanks", b" \n\t\r\n", "empty file, found 'end of file', expected '(define …)'"),
-    problem_text("only comments", b"; nothing\n; here", "empty file, found 'end of file', expected '(define …)'"),
+    domain_text("empty file", b"", "empty file: expected '(define …)'"),
+    domain_text("only blanks", b" \n\t\r\n", "empty file: expected '(define …)'"),
+    problem_text("only comments", b"; nothing\n; here", "empty file: expected '(define …)'"),
     problem_text(
         "binary garbage",
         b"@\x7fELF\x02\x01\x01\x00\x00\xff\xfe",
-        "character that is no part of PDDL, found '\\x7fELF\\x02\\x01\\x01\\x00\\x00��', "
-        "expected a name or a parenthesis",
+        "illegal character: expected a name or a parenthesis, found '\\x7fELF\\x02\\x01\\x01\\x00\\x00��'",
     ),
     in_problem(
         "NUL",
         "(at box north)",
         "(at @\0box north)",
-        "character that is no part of PDDL, found '\\x00box', expected a name or a parenthesis",
+        "illegal character: expected a name or a parenthesis, found '\\x00box'",
     ),
     in_problem(
         "name that is not ASCII",
         "(at box north)",
         "(at b@öx north)",
-        "character that is no part of PDDL, found 'öx', expected a name or a parenthesis",
+        "illegal character: expected a name or a parenthesis, found 'öx'",
     ),
     in_domain(
         "quoted name",
         "(domain depot)",
         '(domain @"depot")',
-        "character that is no part of PDDL, found '\"depot\"', expected a name or a parenthesis",
+        "illegal character: expected a name or a parenthesis, found '\"depot\"'",
     ),
     in_problem(
         "missing parenthesis",
         "(define (problem one)",
         "@(define (problem one",
-        "parenthesis is never closed, found '(define (problem one…', expected ')' before the end of the file",
+        "parenthesis is never closed: expected ')' before the end of the file, found '(define (problem one…'",
     ),
     domain_text(
         "extra parenthesis at the end",
         DOMAIN + "@)",
-        "extra closing parenthesis, found ')', expected the end of the file",
+        "extra closing parenthesis: expected the end of the file, found ')'",
     ),
     in_domain(
         "extra parenthesis inside",
         "(:constants home - place)\n  (:pred",
         "(:constants home - place))\n  @(:pred",
-        "second expression after the end of the definition, found '(:predicates (at ?t - thing ?p - place)…', "
-        "expected the end of the file",
+        "second expression after the definition: expected the end of the file, "
+        "found '(:predicates (at ?t - thing ?p - place)…'",
     ),
-    problem_text(
-        "word before", "@hello (define)", "text outside of all parentheses, found 'hello', expected '(define …)'"
-    ),
-    problem_text(
-        "word after", PROBLEM + "@done", "text outside of all parentheses, found 'done', expected '(define …)'"
-    ),
+    problem_text("word before", "@hello (define)", "text outside the definition: expected '(define …)', found 'hello'"),
+    problem_text("word after", PROBLEM + "@done", "text outside the definition: expected '(define …)', found 'done'"),
     problem_text(
         "second definition",
         PROBLEM + "@(define (problem two))",
-        "second expression after the end of the definition, found '(define (problem two))', "
-        "expected the end of the file",
+        "second expression after the definition: expected the end of the file, found '(define (problem two))'",
     ),
     problem_text(
         "deep nesting",
         "(" * 200 + "@(" + ")" * 201,
-        "parentheses nested deeper than 200, found '()', expected a PDDL definition",
+        "parentheses nested more than 200 deep: expected a PDDL definition, found '()'",
     ),
-    problem_text("no define", "(@defin (problem one))", "definition expected, found 'defin', expected 'define'"),
-    problem_text("empty list", "(@)", "definition expected, found ')', expected 'define'"),
+    problem_text("no define", "(@defin (problem one))", "not a PDDL definition: expected 'define', found 'defin'"),
+    problem_text("empty list", "(@)", "not a PDDL definition: expected 'define', found ')'"),
 )
 
 HEADS_AND_SECTIONS = (
-    problem_text("nothing defined", "(define@)", "problem has no name, found ')', expected '(problem NAME)'"),
+    problem_text("nothing defined", "(define@)", "problem has no name: expected '(problem NAME)', found ')'"),
     domain_text(
         "problem given as domain",
         PROBLEM.replace("(problem", "@(problem"),
-        "this is no domain file, found '(problem one)', expected '(domain NAME)'",
+        "not a domain file: expected '(domain NAME)', found '(problem one)'",
     ),
     problem_text(
         "domain given as problem",
         DOMAIN.replace("(domain", "@(domain"),
-        "this is no problem file, found '(domain depot)', expected '(problem NAME)'",
+        "not a problem file: expected '(problem NAME)', found '(domain depot)'",
     ),
     in_domain(
         "two names",
         "(domain depot)",
         "@(domain depot two)",
-        "domain has no single name, found '(domain depot two)', expected '(domain NAME)'",
+        "domain must have exactly one name: expected '(domain NAME)', found '(domain depot two)'",
     ),
     in_domain(
-        "variable as name", "(domain depot)", "(domain @?depot)", "name expected, found '?depot', expected a name"
+        "variable as name", "(domain depot)", "(domain @?depot)", "not a name: expected a domain name, found '?depot'"
     ),
     in_problem(
         "wrong domain name",
         "(:domain depot)",
         "(:domain @depots)",
-        "problem is for domain 'depots', the domain file (domain.pddl) defines 'depot'",
+        "problem is for domain 'depots', but the domain file (domain.pddl) defines 'depot'",
     ),
     in_problem(
         "domain section without name",
         "(:domain depot)",
         "@(:domain)",
-        "':domain' takes one name, found '(:domain)', expected '(:domain NAME)'",
+        "':domain' takes one name: expected '(:domain NAME)', found '(:domain)'",
     ),
     in_problem("unknown section", "(:objects", "(@:object", "unknown section ':object'; did you mean ':objects'?"),
     in_domain("section of the other file", "(:constants home - place)", "(@:init)", "unknown section ':init'"),
@@ -207,19 +202,19 @@ HEADS_AND_SECTIONS = (
         "word between sections",
         "(:constants home - place)",
         "@home",
-        "word between sections, found 'home', expected a section such as '(:init …)'",
+        "word between sections: expected a section such as '(:init …)', found 'home'",
     ),
     in_domain(
         "empty section",
         "(:constants home - place)",
         "@()",
-        "empty section, found '()', expected a section such as '(:init …)'",
+        "empty section: expected a section such as '(:init …)', found '()'",
     ),
     in_domain(
         "list as section keyword",
         "(:constants home - place)",
         "(@(x))",
-        "word expected, found '(x)', expected a section keyword",
+        "not a word: expected a section keyword, found '(x)'",
     ),
     in_domain(
         "duplicate section",
@@ -241,7 +236,7 @@ HEADS_AND_SECTIONS = (
         "list as requirement",
         ":typing",
         "@(:typing)",
-        "word expected, found '(:typing)', expected a requirement such as ':strips'",
+        "not a word: expected a requirement such as ':strips', found '(:typing)'",
     ),
 )
 
@@ -262,40 +257,40 @@ DECLARATIONS = (
         "hyphen without type",
         "(:constants home - place)",
         "(:constants home @-)",
-        "type is missing after '-', found '-', expected a type",
+        "type is missing after '-': expected a type, found '-'",
     ),
     in_domain(
         "hyphen without name",
         "(:constants home - place)",
         "(:constants @- place)",
-        "type without an object, found '-', expected an object before '-'",
+        "type without an object: expected an object before '-', found '-'",
     ),
     in_domain(
         "two hyphens",
         "(:constants home - place)",
         "(:constants home - @- place)",
-        "name expected, found '-', expected a type",
+        "not a name: expected a type, found '-'",
     ),
     in_problem(
-        "hyphen without blank", "north - place", "north @-place", "name expected, found '-place', expected an object"
+        "hyphen without blank", "north - place", "north @-place", "not a name: expected an object, found '-place'"
     ),
     in_problem(
         "either without types",
         "north - place",
         "north - @(either)",
-        "type expected, found '(either)', expected a type name or '(either …)'",
+        "not a type: expected a type name or '(either …)', found '(either)'",
     ),
     in_problem(
         "list that is no either",
         "north - place",
         "north - @(both place crate)",
-        "type expected, found '(both place crate)', expected a type name or '(either …)'",
+        "not a type: expected a type name or '(either …)', found '(both place crate)'",
     ),
     in_problem(
         "either of lists",
         "north - place",
         "north - (either @(place))",
-        "word expected, found '(place)', expected a type",
+        "not a word: expected a type, found '(place)'",
     ),
     in_problem("unknown type of object", "box - crate", "box - @crat", "unknown type 'crat'; did you mean 'crate'?"),
     in_problem("unknown type in either", "box - crate", "box - (either crate @box)", "unknown type 'box'"),
@@ -307,29 +302,29 @@ DECLARATIONS = (
         "(:constants home - place @home - place)",
         "duplicate object 'home'",
     ),
-    in_problem("variable as object", "box - crate", "@?box - crate", "name expected, found '?box', expected an object"),
-    in_problem("list as object", "box - crate", "@(box) - crate", "word expected, found '(box)', expected an object"),
+    in_problem("variable as object", "box - crate", "@?box - crate", "not a name: expected an object, found '?box'"),
+    in_problem("list as object", "box - crate", "@(box) - crate", "not a word: expected an object, found '(box)'"),
     in_domain("duplicate predicate", "(closed ?p - place)", "(@at ?p - place)", "duplicate predicate 'at'"),
     in_domain(
         "predicate without list",
         "(closed ?p - place)",
         "@closed",
-        "list expected, found 'closed', expected a predicate such as '(p ?x)'",
+        "not a list: expected a predicate such as '(p ?x)', found 'closed'",
     ),
     in_domain(
-        "empty predicate", "(closed ?p - place)", "@()", "empty list, found '()', expected a predicate such as '(p ?x)'"
+        "empty predicate", "(closed ?p - place)", "@()", "empty list: expected a predicate such as '(p ?x)', found '()'"
     ),
     in_domain(
         "declared equality",
         "(closed ?p - place)",
         "(@= ?p ?q)",
-        "'=' is built in and cannot be declared, found '=', expected another name",
+        "'=' is built in and cannot be declared: expected another name, found '='",
     ),
     in_domain(
         "predicate called not",
         "(closed ?p - place)",
         "(@not ?p)",
-        "'not' is a word of the language, found 'not', expected another name",
+        "'not' is a reserved word: expected another name, found 'not'",
     ),
     in_domain(
         "duplicate variable in predicate", "(closed ?p - place)", "(closed ?p @?p - place)", "duplicate variable '?p'"
@@ -338,13 +333,13 @@ DECLARATIONS = (
         "name as parameter",
         "(closed ?p - place)",
         "(closed @p - place)",
-        "variable expected, found 'p', expected a variable such as '?x'",
+        "not a variable: expected a variable such as '?x', found 'p'",
     ),
     in_domain(
         "variable without name",
         "(closed ?p - place)",
         "(closed @? - place)",
-        "variable expected, found '?', expected a variable such as '?x'",
+        "not a variable: expected a variable such as '?x', found '?'",
     ),
     in_domain(
         "duplicate function",
@@ -356,25 +351,25 @@ DECLARATIONS = (
         "function without list",
         "(total-cost) - number",
         "@total-cost - number",
-        "list expected, found 'total-cost', expected a function such as '(total-cost)'",
+        "not a list: expected a function such as '(total-cost)', found 'total-cost'",
     ),
     in_domain(
         "list as function type",
         "(total-cost) - number",
         "(total-cost) - @(either number)",
-        "word expected, found '(either number)', expected 'number'",
+        "not a word: expected 'number', found '(either number)'",
     ),
     in_domain(
         "function type missing at the end",
         "?b - place) - number)",
         "?b - place) @-)",
-        "type is missing after '-', found '-', expected 'number'",
+        "type is missing after '-': expected 'number', found '-'",
     ),
     in_domain(
         "total cost with argument",
         "(total-cost) - number",
         "@(total-cost ?p - place) - number",
-        "'total-cost' takes no arguments, found '(total-cost ?p - place)', expected '(total-cost)'",
+        "'total-cost' takes no arguments: expected '(total-cost)', found '(total-cost ?p - place)'",
     ),
 )
 
@@ -389,13 +384,13 @@ ACTIONS = (
         "action without name",
         "(:action load\n",
         "(:action @:effect (and))(:action load\n",
-        "name expected, found ':effect', expected an action name",
+        "not a name: expected an action name, found ':effect'",
     ),
     in_domain(
         "action with nothing",
         "(:action load\n",
         "@(:action)(:action load\n",
-        "action has no name, found '(:action)', expected '(:action NAME …)'",
+        "action has no name: expected '(:action NAME …)', found '(:action)'",
     ),
     in_domain(
         "action without effect",
@@ -419,13 +414,13 @@ ACTIONS = (
         "part without value",
         "(:action load\n",
         "(:action idle @:effect)(:action load\n",
-        "':effect' has no value, found ':effect', expected a list after it",
+        "':effect' has no value: expected a list after it, found ':effect'",
     ),
     in_domain(
         "list where a part is expected",
         ":precondition",
         "@(and) :precondition",
-        "word expected, found '(and)', expected ':parameters', ':precondition' or ':effect'",
+        "not a word: expected ':parameters', ':precondition' or ':effect', found '(and)'",
     ),
     in_domain(
         "duplicate parameter", "?t - truck ?p - place)\n", "?t - truck @?c - place)\n", "duplicate variable '?c'"
@@ -449,68 +444,71 @@ ACTIONS = (
         "wrong type in precondition",
         PRECONDITION,
         "(at @?p ?p)",
-        "'?p' is of type place, argument '?t' of 'at' takes thing",
+        "'?p' has type place, but argument '?t' of 'at' must have type thing",
     ),
     in_domain(
-        "wrong type in effect", EFFECT, "(and (in @?t ?t))", "'?t' is of type truck, argument '?c' of 'in' takes crate"
+        "wrong type in effect",
+        EFFECT,
+        "(and (in @?t ?t))",
+        "'?t' has type truck, but argument '?c' of 'in' must have type crate",
     ),
     in_domain(
         "wider type in effect",
         EFFECT,
         "(forall (?x - thing) (in @?x ?t))",
-        "'?x' is of type thing, argument '?c' of 'in' takes crate",
+        "'?x' has type thing, but argument '?c' of 'in' must have type crate",
     ),
     in_domain("object as unknown constant", PRECONDITION, "(at ?c @hom)", "unknown object 'hom'; did you mean 'home'?"),
-    in_domain("word as condition", PRECONDITION, "@closed", "list expected, found 'closed', expected a condition"),
-    in_domain("list as predicate", PRECONDITION, "(@(at) ?c ?p)", "word expected, found '(at)', expected a predicate"),
+    in_domain("word as condition", PRECONDITION, "@closed", "not a list: expected a condition, found 'closed'"),
+    in_domain("list as predicate", PRECONDITION, "(@(at) ?c ?p)", "not a word: expected a predicate, found '(at)'"),
     in_domain(
-        "list as term", PRECONDITION, "(at @(?c) ?p)", "word expected, found '(?c)', expected a variable or an object"
+        "list as term", PRECONDITION, "(at @(?c) ?p)", "not a word: expected a variable or an object, found '(?c)'"
     ),
     in_domain(
         "not with two atoms",
         PRECONDITION,
         "@(not (at ?c ?p) (at ?t ?p))",
-        "'not' takes one atom, found '(not (at ?c ?p) (at ?t ?p))', expected '(not (p …))'",
+        "'not' takes one atom: expected '(not (p …))', found '(not (at ?c ?p) (at ?t ?p))'",
     ),
     in_domain(
-        "not with nothing", EFFECT, "(and @(not))", "'not' takes one atom, found '(not)', expected '(not (p …))'"
+        "not with nothing", EFFECT, "(and @(not))", "'not' takes one atom: expected '(not (p …))', found '(not)'"
     ),
     in_domain(
         "equality of three",
         PRECONDITION,
         "@(= ?c ?t ?p)",
-        "'=' takes two terms, found '(= ?c ?t ?p)', expected '(= a b)'",
+        "'=' takes two terms: expected '(= a b)', found '(= ?c ?t ?p)'",
     ),
     in_domain(
         "effect on equality",
         EFFECT,
         "(and @(= ?c ?c))",
-        "equality cannot be an effect, found '(= ?c ?c)', expected a predicate",
+        "equality cannot be an effect: expected a predicate, found '(= ?c ?c)'",
     ),
     in_domain(
         "effect on inequality",
         EFFECT,
         "(and (not @(= ?c ?t)))",
-        "equality cannot be an effect, found '(= ?c ?t)', expected a predicate",
+        "equality cannot be an effect: expected a predicate, found '(= ?c ?t)'",
     ),
-    in_domain("word as effect", EFFECT, "@in", "list expected, found 'in', expected an effect"),
+    in_domain("word as effect", EFFECT, "@in", "not a list: expected an effect, found 'in'"),
     in_domain(
         "when with one part",
         EFFECT,
         "@(when (in ?c ?t))",
-        "'when' takes a condition and an effect, found '(when (in ?c ?t))', expected '(when (p) (q))'",
+        "'when' takes a condition and an effect: expected '(when (p) (q))', found '(when (in ?c ?t))'",
     ),
     in_domain(
         "forall without body",
         EFFECT,
         "@(forall (?x - place))",
-        "'forall' takes variables and a body, found '(forall (?x - place))', expected '(forall (?x - t) …)'",
+        "'forall' takes variables and a body: expected '(forall (?x - t) …)', found '(forall (?x - place))'",
     ),
     in_domain(
         "forall without variables",
         PRECONDITION,
         "(forall @() (at ?c ?p))",
-        "'forall' without variables, found '()', expected a variable such as '?x'",
+        "'forall' has no variables: expected a variable such as '?x', found '()'",
     ),
     in_domain(
         "forall that hides a parameter", PRECONDITION, "(forall (@?c - crate) (at ?c ?p))", "duplicate variable '?c'"
@@ -519,37 +517,37 @@ ACTIONS = (
         "increase of nothing",
         EFFECT,
         "@(increase (total-cost))",
-        "'increase' takes a function and a value, found '(increase (total-cost))', "
-        "expected '(increase (total-cost) 1)'",
+        "'increase' takes a function and a value: expected '(increase (total-cost) 1)', "
+        "found '(increase (total-cost))'",
     ),
     in_domain(
         "negative cost",
         EFFECT,
         "(increase (total-cost) @-1)",
-        "number expected, found '-1', expected a non-negative number",
+        "invalid number: expected a non-negative decimal number, found '-1'",
     ),
     in_domain(
         "bad number",
         EFFECT,
         "(increase (total-cost) @1.2.3)",
-        "number expected, found '1.2.3', expected a non-negative number",
+        "invalid number: expected a non-negative decimal number, found '1.2.3'",
     ),
     in_domain(
         "number with exponent",
         EFFECT,
         "(increase (total-cost) @1e3)",
-        "number expected, found '1e3', expected a non-negative number",
+        "invalid number: expected a non-negative decimal number, found '1e3'",
     ),
     in_domain(
         "number too large",
         EFFECT,
         "(increase (total-cost) @" + "9" * 400 + ")",
-        f"number is too large, found '{'9' * 39}…', expected less than 1.8e308",
+        f"number is too large: expected a number below 1.8e308, found '{'9' * 39}…'",
     ),
     domain_text(
         "undeclared total cost",
         DOMAIN.replace("(total-cost) - number", "").replace("(total-cost) 1", "@(total-cost) 1"),
-        "function 'total-cost' is not declared, found '(total-cost)', expected it under ':functions'",
+        "function 'total-cost' is not declared: expected a declaration under ':functions', found '(total-cost)'",
     ),
     in_domain(
         "unknown function",
@@ -567,7 +565,7 @@ ACTIONS = (
         "wrong type in a function",
         EFFECT,
         "(increase (total-cost) (distance ?p @?t))",
-        "'?t' is of type truck, argument '?b' of 'distance' takes place",
+        "'?t' has type truck, but argument '?b' of 'distance' must have type place",
     ),
 )
 
@@ -583,108 +581,120 @@ PROBLEMS = (
         "wrong type in init",
         "(at box north)",
         "(at @north north)",
-        "'north' is of type place, argument '?t' of 'at' takes thing",
+        "'north' has type place, but argument '?t' of 'at' must have type thing",
     ),
     in_problem(
         "uncertain type in init",
         "box - crate lorry - truck)\n  (:init",
         "box - crate lorry - truck both - (either crate place))\n  (:init (at @both north)",
-        "'both' is of type crate or place, argument '?t' of 'at' takes thing",
+        "'both' has type crate or place, but argument '?t' of 'at' must have type thing",
     ),
     in_problem("variable in init", "(at box north)", "(at @?x north)", "unbound variable '?x'"),
-    in_problem("word in init", "(at box north)", "@box", "atom expected, found 'box', expected a list such as '(p a)'"),
+    in_problem("word in init", "(at box north)", "@box", "not an atom: expected a list such as '(p a)', found 'box'"),
     in_problem(
-        "empty list in init", "(at box north)", "@()", "empty list, found '()', expected an atom such as '(p …)'"
+        "empty list in init", "(at box north)", "@()", "empty list: expected an atom such as '(p …)', found '()'"
     ),
     in_problem(
         "list of lists in init",
         "(at box north)",
         "(@(at box north))",
-        "word expected, found '(at box north)', expected a predicate",
+        "not a word: expected a predicate, found '(at box north)'",
     ),
     in_problem(
         "list as argument in init",
         "(at box north)",
         "(at box @(north))",
-        "word expected, found '(north)', expected a variable or an object",
+        "not a word: expected a variable or an object, found '(north)'",
     ),
     in_problem(
         "and in init",
         "(:init",
         "(:init @(and)",
-        "':init' lists atoms, without 'and', found '(and)', expected an atom such as '(p a)'",
+        "'and' is not allowed in ':init': expected an atom such as '(p a)', found '(and)'",
     ),
     in_problem(
         "equality in init",
         "(:init",
         "(:init @(= box box)",
-        "'=' in ':init' takes a function and a number, found '(= box box)', expected '(= (f a) 1)'",
+        "'=' in ':init' takes a function and a number: expected '(= (f a) 1)', found '(= box box)'",
     ),
     in_problem(
         "not of two in init",
         "(:init",
         "(:init @(not (at box home) (at box home))",
-        "'not' takes one atom, found '(not (at box home) (at box home))', expected '(not (p a))'",
+        "'not' takes one atom: expected '(not (p …))', found '(not (at box home) (at box home))'",
     ),
     in_problem(
-        "true and false", "(:init", "(:init @(not (at box north))", "atom (at box north) is listed as true and as false"
+        "true and false",
+        "(:init",
+        "(:init @(not (at box north))",
+        "atom (at box north) is listed both as true and as false",
     ),
     in_problem(
         "inequality in init",
         "(:init",
         "(:init (not @(= box lorry))",
-        "equality cannot be an initial atom, found '(= box lorry)', expected a predicate",
+        "equality cannot be an initial atom: expected a predicate, found '(= box lorry)'",
     ),
     in_problem(
-        "bad value", "home) 3)", "home) @three)", "number expected, found 'three', expected a non-negative number"
+        "bad value",
+        "home) 3)",
+        "home) @three)",
+        "invalid number: expected a non-negative decimal number, found 'three'",
     ),
     in_problem(
-        "list as value", "home) 3)", "home) @(3))", "number expected, found '(3)', expected a non-negative number"
+        "list as value",
+        "home) 3)",
+        "home) @(3))",
+        "invalid number: expected a non-negative decimal number, found '(3)'",
     ),
     in_problem(
         "value given twice",
         "home) 3)",
         "home) 3) @(= (distance north home) 4)",
-        "duplicate value of (distance north home)",
+        "duplicate value for (distance north home)",
     ),
     in_problem(
         "goal of two",
         "(:goal (and (in box lorry)))",
         "@(:goal (in box lorry) (at box home))",
-        "':goal' takes one condition, found '(:goal (in box lorry) (at box home))', expected '(:goal (and …))'",
+        "':goal' takes one condition: expected '(:goal (and …))', found '(:goal (in box lorry) (at box home))'",
     ),
     in_problem(
         "goal of nothing",
         "(:goal (and (in box lorry)))",
         "@(:goal)",
-        "':goal' takes one condition, found '(:goal)', expected '(:goal (and …))'",
+        "':goal' takes one condition: expected '(:goal (and …))', found '(:goal)'",
     ),
-    in_problem("word as goal", GOAL, "@done", "list expected, found 'done', expected a condition"),
+    in_problem("word as goal", GOAL, "@done", "not a list: expected a condition, found 'done'"),
     in_problem("unknown predicate in goal", GOAL, "(@inn box lorry)", "unknown predicate 'inn'; did you mean 'in'?"),
     in_problem("unknown object in goal", GOAL, "(in @boxx lorry)", "unknown object 'boxx'; did you mean 'box'?"),
     in_problem("arity in goal", GOAL, "(not (@in box))", "predicate 'in' takes 2 arguments, found 1"),
     in_problem(
-        "wrong type in goal", GOAL, "(in @lorry lorry)", "'lorry' is of type truck, argument '?c' of 'in' takes crate"
+        "wrong type in goal",
+        GOAL,
+        "(in @lorry lorry)",
+        "'lorry' has type truck, but argument '?c' of 'in' must have type crate",
     ),
     in_problem("variable in goal", GOAL, "(in @?x lorry)", "unbound variable '?x'"),
     in_problem(
         "metric without direction",
         METRIC,
         "@(:metric (total-cost))",
-        "':metric' takes a direction and an expression, found '(:metric (total-cost))', "
-        "expected '(:metric minimize (total-cost))'",
+        "':metric' takes a direction and an expression: expected '(:metric minimize (total-cost))', "
+        "found '(:metric (total-cost))'",
     ),
     in_problem(
         "metric with bad direction",
         METRIC,
         "(:metric @minimise (total-cost))",
-        "direction expected, found 'minimise', expected 'minimize'",
+        "unknown direction: expected 'minimize', found 'minimise'",
     ),
     in_problem(
         "metric that is no list",
         METRIC,
         "(:metric minimize @total-cost)",
-        "list expected, found 'total-cost', expected '(:metric minimize (total-cost))'",
+        "not a list: expected '(:metric minimize (total-cost))', found 'total-cost'",
     ),
 )
 
@@ -724,14 +734,12 @@ UNSUPPORTED = (
         "cost of the cost", EFFECT, "(increase (total-cost) @(total-cost))", "cost that depends on 'total-cost'"
     ),
     refused_domain(
-        "conditional cost", EFFECT, "(when (at ?c ?p) @(increase (total-cost) 1))", "'increase' inside of 'when'"
+        "conditional cost", EFFECT, "(when (at ?c ?p) @(increase (total-cost) 1))", "'increase' inside 'when'"
     ),
     refused_domain(
-        "universal cost", EFFECT, "(forall (?x - place) @(increase (total-cost) 1))", "'increase' inside of 'forall'"
+        "universal cost", EFFECT, "(forall (?x - place) @(increase (total-cost) 1))", "'increase' inside 'forall'"
     ),
-    refused_domain(
-        "when in when", EFFECT, "(when (at ?c ?p) @(when (at ?t ?p) (in ?c ?t)))", "'when' inside of 'when'"
-    ),
+    refused_domain("when in when", EFFECT, "(when (at ?c ?p) @(when (at ?t ?p) (in ?c ?t)))", "'when' inside 'when'"),
     refused_domain("probabilistic effect", EFFECT, "@(probabilistic 0.5 (in ?c ?t))", "probabilistic effect"),
     refused_domain(
         "non-deterministic effect", EFFECT, "@(oneof (in ?c ?t) (at ?c ?p))", "non-deterministic effect 'oneof'"

@@ -23,7 +23,7 @@ TOKENS = re.compile(rb"[()]|[^\s()]+|\s+")
 
 
 def read(domain: bytes, problem: bytes) -> Task | None:
-    """The task, or None where the reader refuses with an error that has a position or names the file."""
+    """The task, or None if the reader raises an error that has a position or names the file."""
     try:
         parsed = parse_domain(Source.from_bytes(domain, "domain.pddl"))
         return build_task(parsed, parse_problem(Source.from_bytes(problem, "problem.pddl"), parsed))
@@ -52,7 +52,7 @@ def flip(draw: st.DrawFn, text: bytes) -> bytes:
 
 
 def cut(draw: st.DrawFn, text: bytes) -> bytes:
-    """The text ends early."""
+    """The text is cut off."""
     return text[: draw(st.integers(0, len(text)))]
 
 
@@ -63,7 +63,7 @@ def _tokens(draw: st.DrawFn, text: bytes) -> tuple[list[bytes], int, int]:
 
 
 def delete(draw: st.DrawFn, text: bytes) -> bytes:
-    """A few tokens go."""
+    """A few tokens are deleted."""
     tokens, place, _ = _tokens(draw, text)
     del tokens[place : place + draw(st.integers(1, 3))]
     return b"".join(tokens)
@@ -85,7 +85,7 @@ def swap(draw: st.DrawFn, text: bytes) -> bytes:
 
 
 def replace(draw: st.DrawFn, text: bytes) -> bytes:
-    """A token becomes a word of the language."""
+    """A token becomes a reserved word."""
     tokens, place, _ = _tokens(draw, text)
     words = [
         "(",
@@ -138,20 +138,20 @@ MILLION = 1_000_000
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"(" * MILLION, "parentheses nested deeper than 200"),
-        (b"(" * MILLION + b")" * MILLION, "parentheses nested deeper than 200"),
+        (b"(" * MILLION, "parentheses nested more than 200 deep"),
+        (b"(" * MILLION + b")" * MILLION, "parentheses nested more than 200 deep"),
         (b")" * MILLION, "extra closing parenthesis"),
-        (b"()" * MILLION, "second expression after the end"),
-        (b"(define" + b"()" * MILLION + b")", "this is no problem file"),
+        (b"()" * MILLION, "second expression after the definition"),
+        (b"(define" + b"()" * MILLION + b")", "not a problem file"),
         (b"(define (problem p)" + b"()" * MILLION + b")", "empty section"),
         (b"(define (problem p)" + b"(:init)" * MILLION + b")", "duplicate section ':init'"),
         (b"(define (problem " + b"p" * MILLION + b"))", "section ':domain' is missing"),
         (b"(define (problem p) (:domain depot) (:init" + b"()" * MILLION + b") (:goal (and)))", "empty list"),
-        (b"(define (problem p) (:domain depot) (:init) (:goal (and" + b"(" * MILLION, "nested deeper than 200"),
-        (b"(define (problem p) (:domain depot) (:init) (:goal " + b"(and " * MILLION, "nested deeper than 200"),
+        (b"(define (problem p) (:domain depot) (:init) (:goal (and" + b"(" * MILLION, "nested more than 200 deep"),
+        (b"(define (problem p) (:domain depot) (:init) (:goal " + b"(and " * MILLION, "nested more than 200 deep"),
         (b"(define (problem p) (:domain depot) (:init) (:goal (" + b"x " * MILLION + b")))", "unknown object 'x'"),
         (b";" * MILLION, "empty file"),
-        (b"\0" * MILLION, "character that is no part of PDDL"),
+        (b"\0" * MILLION, "illegal character"),
     ],
     ids=lambda value: value[:60].decode("ascii") if isinstance(value, bytes) else None,
 )
@@ -166,7 +166,7 @@ def test_a_million_lists_in_the_goal_are_an_empty_goal() -> None:
 
 
 def nested(opening: str, depth: int, inner: str) -> str:
-    """`inner` inside of `depth` lists that begin with `opening`, in which `#` is the depth."""
+    """`inner` inside `depth` lists that begin with `opening`, in which `#` is the depth."""
     return "".join(opening.replace("#", str(i)) for i in range(depth)) + inner + ")" * depth
 
 
@@ -213,7 +213,7 @@ def test_a_predicate_with_a_hundred_thousand_arguments_is_refused_in_time() -> N
 
 def test_long_chains_and_many_types_are_refused_in_time() -> None:
     chain = " ".join(f"t{i} - t{i + 1}" for i in range(4000))
-    with pytest.raises(UnsupportedError, match="more than 200 levels of types"):
+    with pytest.raises(UnsupportedError, match="a type hierarchy of more than 200 levels"):
         domain_of(f"(define (domain d) (:types {chain} t4000) (:predicates))")
     many = " ".join(f"t{i}" for i in range(200_000))
     with pytest.raises(UnsupportedError, match="domain with more than 4,096 types"):
@@ -240,7 +240,7 @@ print(json.dumps({"atoms": len(task.problem.init_predicate), "fluent": len(task.
 """
 
 MEMORY_FACTOR = 20
-"""Most memory, in file sizes, that reading may take (the design's figure)."""
+"""Most memory that reading may take, as a multiple of the file's size (the design's figure)."""
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak memory from /proc")

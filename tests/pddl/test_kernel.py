@@ -101,7 +101,7 @@ def test_damaged_texts(texts: tuple[bytes, bytes]) -> None:
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[object, ...]:
-    """Arguments of `read_atoms`: a list of entries, sound ones and others, over random tables."""
+    """Arguments of `read_atoms`: a list of valid and invalid entries over random tables."""
     arity = draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))
     objects = draw(st.integers(0, 4))
     types = draw(st.integers(1, 3))

@@ -52,7 +52,7 @@ def test_round_trip(steps: list[tuple[str, ...]], cost: int) -> None:
 def test_malformed_plans(text: str, position: str, found: str) -> None:
     with pytest.raises(PlanError) as caught:
         parse_plan(text, "x")
-    assert str(caught.value) == f"{position}: no action, found {found!r}, expected one '(action argument …)' a line"
+    assert str(caught.value) == f"{position}: no action: expected one '(action argument …)' a line, found {found!r}"
 
 
 def test_files(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Stage `pddl`: text in, `Domain` and `Problem` out: immutable, checked for meaning, with source positions."""
+"""Stage `pddl`: from text to `Domain` and `Problem`, which are immutable, checked and know their source positions."""
 
 from saltus.pddl.domain import parse_domain
 from saltus.pddl.problem import parse_problem

@@ -1,8 +1,8 @@
 """Stage `pddl`, part 3: conditions and effects, from expressions to checked literals.
 
-Takes expressions and the names in scope, gives `Condition`, `Effect` and costs. The language is STRIPS with typing,
-equality, negation of atoms, `forall` and `when`; disjunction, existential quantifiers and numbers other than action
-costs are refused by name.
+Takes expressions and the names in scope; gives `Condition`, `Effect` and costs. The language is STRIPS with typing,
+equality, negated atoms, `forall` and `when`. Disjunction, existential quantifiers and numbers other than action costs
+are refused; the error names the construct.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isinf
 
-from saltus.errors import PddlError, suggestion
+from saltus.errors import PddlError, plural, suggestion
 from saltus.pddl.expressions import (
     Expression,
     Group,
@@ -65,7 +65,7 @@ TOTAL_COST = "total-cost"
 
 @dataclass(frozen=True)
 class Scope:
-    """Names that a condition may use: `terms` maps variables and objects to their types."""
+    """The names that a condition may use; `terms` maps variables and objects to their types."""
 
     source: Source
     domain: Domain
@@ -74,12 +74,12 @@ class Scope:
     terms: Mapping[str, tuple[str, ...]]
 
     def with_variables(self, variables: tuple[TypedName, ...]) -> Scope:
-        """The scope inside of a quantifier."""
+        """The scope inside a quantifier over `variables`."""
         return replace(self, terms={**self.terms, **{entry.name: entry.types for entry in variables}})
 
 
 def resolve_types(source: Source, domain: Domain, words: tuple[Word, ...]) -> tuple[str, ...]:
-    """Names of declared types; no word at all is `object`."""
+    """Names of the declared types that `words` refer to; no word means `object`."""
     known = [entry.name for entry in domain.types]
     for word in words:
         if word.text not in known:
@@ -90,7 +90,7 @@ def resolve_types(source: Source, domain: Domain, words: tuple[Word, ...]) -> tu
 def parse_variables(
     source: Source, domain: Domain, items: tuple[Expression, ...], taken: Mapping[str, object] | None = None
 ) -> tuple[TypedName, ...]:
-    """Typed variables of a parameter list; a repeated name, or one that hides an outer variable, is an error."""
+    """Typed variables of a parameter list; repeating a name or hiding an outer variable is an error."""
     result: dict[str, TypedName] = {}
     for word, types in words_and_types(source, items, variables=True, what="a variable"):
         if word.text in result or (taken is not None and word.text in taken):
@@ -100,7 +100,7 @@ def parse_variables(
 
 
 def parse_condition(scope: Scope, item: Expression) -> Condition:
-    """Conjunction of literals and universally quantified conjunctions; nested `and` is flattened."""
+    """A conjunction of literals and universally quantified conjunctions; nested `and`s are flattened."""
     group = as_group(scope.source, item, "a condition")
     head = group.head()
     if not group.items:
@@ -117,10 +117,15 @@ def parse_condition(scope: Scope, item: Expression) -> Condition:
     return (parse_literal(scope, group),)
 
 
-def _negated(scope: Scope, group: Group) -> Literal:
+def negated_atom(source: Source, group: Group) -> Group:
+    """The atom inside `(not …)`."""
     if len(group.items) != 2:
-        fail(scope.source, group.offset, "'not' takes one atom", "'(not (p …))'")
-    inner = as_group(scope.source, group.items[1], "an atom")
+        fail(source, group.offset, "'not' takes one atom", "'(not (p …))'")
+    return as_group(source, group.items[1], "an atom")
+
+
+def _negated(scope: Scope, group: Group) -> Literal:
+    inner = negated_atom(scope.source, group)
     head = inner.head()
     if head in ("and", "or", "not", "forall", "exists", "imply") and head not in scope.predicates:
         unsupported(scope.source, inner.offset, f"negation of '{head}'")
@@ -133,14 +138,15 @@ def _quantified(scope: Scope, group: Group) -> tuple[tuple[TypedName, ...], Expr
     declared = as_group(scope.source, group.items[1], "a list of variables")
     variables = parse_variables(scope.source, scope.domain, declared.items, scope.terms)
     if not variables:
-        fail(scope.source, declared.offset, "'forall' without variables", "a variable such as '?x'")
+        fail(scope.source, declared.offset, "'forall' has no variables", "a variable such as '?x'")
     return variables, group.items[2]
 
 
 def parse_literal(scope: Scope, group: Group, *, surely: bool = False) -> Literal:
-    """An atom, checked for predicate, arity, terms and types.
+    """An atom whose predicate, arity, terms and types have been checked.
 
-    `surely` asks that every term fits its type in all cases (effects, goals); a condition may use a wider variable.
+    With `surely`, every term must fit its parameter's type in all cases (effects, goals); a condition may use a
+    variable of a wider type.
     """
     source = scope.source
     if not group.items:
@@ -171,7 +177,7 @@ def parse_literal(scope: Scope, group: Group, *, surely: bool = False) -> Litera
 def wrong_arity(source: Source, offset: int, predicate: Predicate, found: int) -> None:
     """Raises the error for an atom with the wrong number of arguments."""
     raise PddlError(
-        f"predicate {predicate.name!r} takes {len(predicate.parameters)} arguments, found {found}",
+        f"predicate {predicate.name!r} takes {plural(len(predicate.parameters), 'argument')}, found {found}",
         source.position(offset),
     )
 
@@ -181,8 +187,8 @@ def wrong_type(
 ) -> None:
     """Raises the error for an argument of the wrong type."""
     raise PddlError(
-        f"{term!r} is of type {' or '.join(types)}, argument {parameter.name!r} of {predicate.name!r} "
-        f"takes {' or '.join(parameter.types)}",
+        f"{term!r} has type {' or '.join(types)}, but argument {parameter.name!r} of {predicate.name!r} "
+        f"must have type {' or '.join(parameter.types)}",
         source.position(offset),
     )
 
@@ -196,7 +202,7 @@ def _unknown_term(scope: Scope, word: Word) -> None:
 
 
 def parse_effects(scope: Scope, item: Expression) -> tuple[tuple[Effect, ...], tuple[Cost, ...]]:
-    """Effects and cost summands of an action; all unconditional literals form the first effect."""
+    """Effects of an action and the summands of its cost; all unconditional literals form the first effect."""
     plain: list[Literal] = []
     others: list[Effect] = []
     costs: list[Cost] = []
@@ -237,7 +243,7 @@ def _universal(scope: Scope, variables: tuple[TypedName, ...], body: Expression)
         parts = [effect.literals] if effect.condition else [(literal,) for literal in effect.literals]
         return [Effect(variables, effect.condition, literals) for literals in parts]
     if head == "increase":
-        unsupported(scope.source, group.offset, "'increase' inside of 'forall'")
+        unsupported(scope.source, group.offset, "'increase' inside 'forall'")
     if head == "forall":
         more, inner = _quantified(scope, group)
         return _universal(scope.with_variables(more), variables + more, inner)
@@ -245,7 +251,7 @@ def _universal(scope: Scope, variables: tuple[TypedName, ...], body: Expression)
 
 
 def _conditional(scope: Scope, group: Group) -> Effect:
-    """The effect of a `when`; the caller treats one without a condition as if it stood alone."""
+    """The effect of a `when`; the caller treats an effect with an empty condition as unconditional."""
     if len(group.items) != 3:
         fail(scope.source, group.offset, "'when' takes a condition and an effect", "'(when (p) (q))'")
     condition = parse_condition(scope, group.items[1])
@@ -259,7 +265,7 @@ def _conditional(scope: Scope, group: Group) -> Effect:
         if head == "and":
             stack.extend(reversed(inner.items[1:]))
         elif head in ("when", "forall", "increase"):
-            unsupported(scope.source, inner.offset, f"'{head}' inside of 'when'")
+            unsupported(scope.source, inner.offset, f"'{head}' inside 'when'")
         else:
             literals.append(_effect_literal(scope, inner))
     return Effect((), condition, tuple(literals))
@@ -270,9 +276,7 @@ def _effect_literal(scope: Scope, group: Group) -> Literal:
     positive = head != "not"
     inner = group
     if not positive:
-        if len(group.items) != 2:
-            fail(scope.source, group.offset, "'not' takes one atom", "'(not (p …))'")
-        inner = as_group(scope.source, group.items[1], "an atom")
+        inner = negated_atom(scope.source, group)
         head = inner.head()
     if head in REFUSED_EFFECTS and head not in scope.predicates:
         unsupported(scope.source, inner.offset, REFUSED_EFFECTS[head])
@@ -289,7 +293,7 @@ def _parse_cost(scope: Scope, group: Group) -> Cost:
     if target.head() != TOTAL_COST or len(target.items) != 1:
         unsupported(source, target.offset, f"numeric fluent {source.excerpt(target.offset)}")
     if TOTAL_COST not in scope.functions:
-        fail(source, target.offset, "function 'total-cost' is not declared", "it under ':functions'")
+        fail(source, target.offset, "function 'total-cost' is not declared", "a declaration under ':functions'")
     value = group.items[2]
     if isinstance(value, Word):
         return parse_number(source, value)
@@ -297,18 +301,18 @@ def _parse_cost(scope: Scope, group: Group) -> Cost:
 
 
 def parse_number(source: Source, word: Word) -> float:
-    """A non-negative decimal number that a double can hold."""
+    """The value of a non-negative decimal number that fits in a double."""
     digits = word.text.replace(".", "", 1)
     if not (digits.isascii() and digits.isdigit()):
-        fail(source, word.offset, "number expected", "a non-negative number")
+        fail(source, word.offset, "invalid number", "a non-negative decimal number")
     number = float(word.text)
     if isinf(number):
-        fail(source, word.offset, "number is too large", "less than 1.8e308")
+        fail(source, word.offset, "number is too large", "a number below 1.8e308")
     return number
 
 
 def parse_numeric_term(scope: Scope, group: Group, *, constant: bool = False) -> NumericTerm:
-    """A declared function applied to terms in scope; only where a `constant` is set may it be the total cost."""
+    """A declared function applied to terms in scope; `total-cost` is allowed only if `constant` is set."""
     source = scope.source
     head = as_word(source, group.items[0], "a function") if group.items else None
     if head is None:
@@ -323,7 +327,7 @@ def parse_numeric_term(scope: Scope, group: Group, *, constant: bool = False) ->
     terms = tuple(as_word(source, item, "a variable or an object") for item in group.items[1:])
     if len(terms) != len(function.parameters):
         raise PddlError(
-            f"function {function.name!r} takes {len(function.parameters)} arguments, found {len(terms)}",
+            f"function {function.name!r} takes {plural(len(function.parameters), 'argument')}, found {len(terms)}",
             source.position(group.offset),
         )
     for word, parameter in zip(terms, function.parameters, strict=True):

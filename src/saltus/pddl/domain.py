@@ -1,6 +1,6 @@
 """Stage `pddl`, part 4: the domain file.
 
-Takes a `Source`, gives a checked `Domain`. Sections may come in any order; each may appear once.
+Takes a `Source`; gives a checked `Domain`. Sections may come in any order; each may appear once.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ REFUSED_SECTIONS = {
 }
 
 RESERVED = frozenset({"and", "forall", "increase", "not", "when"})
-"""Words that no predicate can be called, because the conditions or effects that use it would be read otherwise."""
+"""Names that no predicate can have: conditions and effects give these words another meaning."""
 
 MAX_TYPE_DEPTH = 200
 """Longest chain of supertypes."""
 
 MAX_TYPES = 4096
-"""Most types; the table of which type is which is quadratic in their number."""
+"""Most types of a domain; the table of subtypes is quadratic in their number."""
 
 SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
 
@@ -86,7 +86,7 @@ Sections = dict[str, Group]
 
 
 def parse_domain(source: Source) -> Domain:
-    """The checked domain of a source; any flaw is a `PddlError` or `UnsupportedError` with its position."""
+    """The checked domain in a source; any flaw raises a `PddlError` or `UnsupportedError` with its position."""
     name, sections, actions = _split(source)
     requirements = parse_requirements(source, sections.get(":requirements"))
     domain = Domain(name, requirements, _parse_types(source, sections.get(":types")), (), (), (), (), source.name)
@@ -106,17 +106,17 @@ def parse_domain(source: Source) -> Domain:
 
 
 def parse_head(source: Source, kind: str) -> tuple[str, list[tuple[int, int]]]:
-    """Name in `(domain x)` or `(problem x)`, and the token ranges of the sections after it."""
+    """The name in `(domain x)` or `(problem x)`, and the token ranges of the sections that follow."""
     ranges = top_level(source)
     example = f"'({kind} NAME)'"
     if not ranges:
         fail(source, int(source.offset[-1]), f"{kind} has no name", example)
     head = build(source, *ranges[0])
     if head.head() != kind:
-        fail(source, head.offset, f"this is no {kind} file", example)
+        fail(source, head.offset, f"not a {kind} file", example)
     if len(head.items) != 2:
-        fail(source, head.offset, f"{kind} has no single name", example)
-    return name_of(source, head.items[1], "a name").text, ranges[1:]
+        fail(source, head.offset, f"{kind} must have exactly one name", example)
+    return name_of(source, head.items[1], f"a {kind} name").text, ranges[1:]
 
 
 def _split(source: Source) -> tuple[str, Sections, list[Group]]:
@@ -138,7 +138,7 @@ def _split(source: Source) -> tuple[str, Sections, list[Group]]:
 
 
 def section_name(source: Source, group: Group, known: tuple[str, ...], refused: dict[str, str]) -> str:
-    """Keyword that opens a section; unknown and unsupported ones are errors."""
+    """The keyword that opens a section; an unknown or unsupported keyword is an error."""
     if not group.items:
         fail(source, group.offset, "empty section", "a section such as '(:init …)'")
     word = as_word(source, group.items[0], "a section keyword")
@@ -150,7 +150,7 @@ def section_name(source: Source, group: Group, known: tuple[str, ...], refused: 
 
 
 def parse_requirements(source: Source, group: Group | None) -> tuple[str, ...]:
-    """Requirement flags; unknown and unsupported ones are errors. None at all is `:strips`."""
+    """Requirement flags, `:strips` if there are none; an unknown or unsupported flag is an error."""
     if group is None:
         return (":strips",)
     for item in group.items[1:]:
@@ -164,7 +164,7 @@ def parse_requirements(source: Source, group: Group | None) -> tuple[str, ...]:
 
 
 def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
-    """Types, `object` first and every supertype before its subtypes."""
+    """The declared types: `object` first, every supertype before its subtypes."""
     declared: dict[str, tuple[Word, Word | None]] = {}
     entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="a type")
     for word, parents in entries:
@@ -178,7 +178,7 @@ def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
     declared.pop(OBJECT, None)
     if len(declared) > MAX_TYPES:
         raise UnsupportedError(
-            f"domain with more than {MAX_TYPES:,} types", source.position(group.offset if group else 0)
+            f"a domain with more than {MAX_TYPES:,} types", source.position(group.offset if group else 0)
         )
     for _, parent in declared.values():
         if parent is not None and parent.text != OBJECT and parent.text not in declared:
@@ -200,14 +200,16 @@ def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
             depth += 1
             depths[word.text] = depth
             if depth > MAX_TYPE_DEPTH:
-                raise UnsupportedError(f"more than {MAX_TYPE_DEPTH} levels of types", source.position(word.offset))
+                raise UnsupportedError(
+                    f"a type hierarchy of more than {MAX_TYPE_DEPTH} levels", source.position(word.offset)
+                )
     return tuple(ordered.values())
 
 
 def parse_objects(
     source: Source, domain: Domain, group: Group | None, taken: dict[str, TypedName]
 ) -> tuple[TypedName, ...]:
-    """Typed objects of a section; a name that is there already is an error."""
+    """Typed objects of a section; a name that is already in use is an error."""
     result: dict[str, TypedName] = {}
     checked: dict[tuple[Word, ...], tuple[str, ...]] = {}
     entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="an object")
@@ -227,7 +229,7 @@ def _parse_predicates(source: Source, domain: Domain, group: Group | None) -> di
         if name.text == EQUALS:
             fail(source, name.offset, "'=' is built in and cannot be declared", "another name")
         if name.text in RESERVED:
-            fail(source, name.offset, f"{name.text!r} is a word of the language", "another name")
+            fail(source, name.offset, f"{name.text!r} is a reserved word", "another name")
         if name.text in result:
             raise PddlError(f"duplicate predicate {name.text!r}", source.position(name.offset))
         result[name.text] = Predicate(name.text, parameters, name.offset)

@@ -1,6 +1,6 @@
-"""Stage `pddl`, part 2: tokens to nested expressions, with the small vocabulary of checks every section needs.
+"""Stage `pddl`, part 2: from tokens to nested expressions, with the small checks that every section needs.
 
-Takes a `Source` and a token range, gives `Word` and `Group`. Used for domains and for every section of a problem but
+Takes a `Source` and a token range; gives `Word` and `Group`. Used for domains and for every section of a problem except
 `:init`, whose atoms stay flat (`problem.py`).
 """
 
@@ -16,7 +16,7 @@ from saltus.pddl.source import CLOSE, Source
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One name, lower case, at a byte offset."""
+    """One name, in lower case, at a byte offset."""
 
     text: str
     offset: int
@@ -38,10 +38,10 @@ Expression = Word | Group
 
 
 def top_level(source: Source) -> list[tuple[int, int]]:
-    """Token ranges [open, close] of the sections of `(define …)`; the first one is its head `(domain x)`."""
+    """Token ranges [open, close] of the sections of `(define …)`; the first is the head, such as `(domain x)`."""
     token = source.token
     if len(token) < 2 or token[1] < 0 or source.symbols[token[1]] != "define":
-        fail(source, int(source.offset[1 if len(token) > 1 else 0]), "definition expected", "'define'")
+        fail(source, int(source.offset[1 if len(token) > 1 else 0]), "not a PDDL definition", "'define'")
     sections = []
     i = 2
     while token[i] != CLOSE:
@@ -54,14 +54,14 @@ def top_level(source: Source) -> list[tuple[int, int]]:
 
 
 def _tokens(source: Source, begin: int, end: int, step: int = 4096) -> Iterator[tuple[int, int]]:
-    """Tokens with their offsets, as Python numbers; converted in pieces, since all at once would take 80 bytes each."""
+    """Tokens and offsets as Python numbers; converted in pieces, because all at once would take 80 bytes per token."""
     for start in range(begin, end, step):
         stop = min(start + step, end)
         yield from zip(source.token[start:stop].tolist(), source.offset[start:stop].tolist(), strict=True)
 
 
 def children(source: Source, begin: int) -> Iterator[int]:
-    """Token indices of the entries of the list that begins at token `begin`."""
+    """Token indices of the entries in the list that begins at token `begin`."""
     end = ~int(source.token[begin])
     i = begin + 1
     while i < end:
@@ -70,7 +70,7 @@ def children(source: Source, begin: int) -> Iterator[int]:
 
 
 def build(source: Source, begin: int, end: int) -> Group:
-    """Nested expression of the tokens `begin` ("(") to `end` (its ")"); no recursion, depth costs nothing."""
+    """The nested expression from token `begin` ("(") to token `end` (its ")"); not recursive, so any depth is fine."""
     symbols = source.symbols
     stack: list[tuple[list[Expression], int]] = []
     for token, offset in _tokens(source, begin, end + 1):
@@ -93,7 +93,7 @@ def fail(source: Source, offset: int, message: str, expected: str | None = None,
 
 
 def unknown(source: Source, word: Word, what: str, known: list[str]) -> NoReturn:
-    """Raises a `PddlError` for a name that is not known, with the closest known one."""
+    """Raises a `PddlError` for an unknown name and suggests the closest known one."""
     raise PddlError(f"unknown {what} {word.text!r}{suggestion(word.text, known)}", source.position(word.offset))
 
 
@@ -103,39 +103,39 @@ def unsupported(source: Source, offset: int, feature: str) -> NoReturn:
 
 
 def as_group(source: Source, item: Expression, expected: str) -> Group:
-    """`item` if it is a list, else an error."""
+    """`item`, which must be a list."""
     if isinstance(item, Word):
-        fail(source, item.offset, "list expected", expected)
+        fail(source, item.offset, "not a list", expected)
     return item
 
 
 def as_word(source: Source, item: Expression, expected: str) -> Word:
-    """`item` if it is a word, else an error."""
+    """`item`, which must be a word."""
     if isinstance(item, Group):
-        fail(source, item.offset, "word expected", expected)
+        fail(source, item.offset, "not a word", expected)
     return item
 
 
 def name_of(source: Source, item: Expression, expected: str) -> Word:
-    """`item` if it is a plain name: no variable, no keyword, no hyphen in front (`a -t` lacks a space)."""
+    """`item`, which must be a plain name: no variable, no keyword, no leading hyphen (`a -t` lacks a space)."""
     word = as_word(source, item, expected)
     if word.text[0] in "?:-":
-        fail(source, word.offset, "name expected", expected)
+        fail(source, word.offset, "not a name", expected)
     return word
 
 
 def variable_of(source: Source, item: Expression, expected: str = "a variable such as '?x'") -> Word:
-    """`item` if it is a variable."""
+    """`item`, which must be a variable."""
     word = as_word(source, item, expected)
     if word.text[0] != "?" or len(word.text) < 2:
-        fail(source, word.offset, "variable expected", expected)
+        fail(source, word.offset, "not a variable", expected)
     return word
 
 
 def words_and_types(
     source: Source, items: tuple[Expression, ...], *, variables: bool, what: str
 ) -> Iterator[tuple[Word, tuple[Word, ...]]]:
-    """Entries of a typed list `a b - t c`: every name with the words of its type; no type is the empty tuple."""
+    """Entries of a typed list `a b - t c`: every name with the words of its type, none for an untyped name."""
     pending: list[Word] = []
     i = 0
     while i < len(items):
@@ -160,5 +160,5 @@ def type_words(source: Source, item: Expression) -> tuple[Word, ...]:
     if isinstance(item, Word):
         return (name_of(source, item, "a type"),)
     if item.head() != "either" or len(item.items) < 2:
-        fail(source, item.offset, "type expected", "a type name or '(either …)'")
+        fail(source, item.offset, "not a type", "a type name or '(either …)'")
     return tuple(name_of(source, word, "a type") for word in item.items[1:])

@@ -1,7 +1,7 @@
 """Stage `pddl`, part 5: the problem file.
 
-Takes a `Source` and its `Domain`, gives a checked `Problem`. The initial atoms, nine tenths and more of a large file,
-are never turned into expressions: the kernel reads and checks them straight from the tokens.
+Takes a `Source` and its `Domain`; gives a checked `Problem`. The initial atoms make up more than nine tenths of a large
+file and are never turned into expressions: the kernel reads and checks them straight from the tokens.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from saltus.errors import PddlError
 from saltus.pddl.conditions import (
     TOTAL_COST,
     Scope,
+    negated_atom,
     parse_condition,
     parse_literal,
     parse_number,
@@ -55,13 +56,13 @@ class AtomReader(Protocol):
 
 
 def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kernel.read_atoms) -> Problem:
-    """The checked problem of a source; any flaw is a `PddlError` or `UnsupportedError` with its position."""
+    """The checked problem in a source; any flaw raises a `PddlError` or `UnsupportedError` with its position."""
     name, ranges = parse_head(source, "problem")
     sections: dict[str, Group] = {}
     places = {":init": (0, 0), ":goal": (0, 0)}
     for begin, end in ranges:
         word = source.symbols[source.token[begin + 1]] if source.token[begin + 1] >= 0 else ""
-        if word in places:  # may be huge: left as tokens
+        if word in places:  # may be huge: stays in tokens
             group = Group((Word(word, int(source.offset[begin + 1])),), int(source.offset[begin]))
         else:
             group = build(source, begin, end)
@@ -77,7 +78,7 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
     _check_domain_name(source, sections[":domain"], domain)
     requirements = parse_requirements(source, sections[":requirements"]) if ":requirements" in sections else ()
     constants = {entry.name: entry for entry in domain.constants}
-    objects = parse_objects(source, domain, sections.pop(":objects", None), constants)  # words are freed here
+    objects = parse_objects(source, domain, sections.pop(":objects", None), constants)  # frees the words
     everything = (*domain.constants, *objects)
     scope = Scope(
         source,
@@ -111,7 +112,7 @@ def _check_domain_name(source: Source, group: Group, domain: Domain) -> None:
     word = name_of(source, group.items[1], "a domain name")
     if word.text != domain.name:
         raise PddlError(
-            f"problem is for domain {word.text!r}, the domain file ({domain.file}) defines {domain.name!r}",
+            f"problem is for domain {word.text!r}, but the domain file ({domain.file}) defines {domain.name!r}",
             source.position(word.offset),
         )
 
@@ -119,7 +120,7 @@ def _check_domain_name(source: Source, group: Group, domain: Domain) -> None:
 def _read_init(
     scope: Scope, objects: tuple[TypedName, ...], init: tuple[int, int], read_atoms: AtomReader
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], Iterator[Group], list[str]]:
-    """Flat initial atoms, the entries that are no atoms, and warnings about repeated atoms."""
+    """Flat initial atoms, the entries that are not atoms, and warnings about repeated atoms."""
     source, domain = scope.source, scope.domain
     number_of = {entry.name: i for i, entry in enumerate(domain.predicates)}
     object_number = {entry.name: i for i, entry in enumerate(objects)}
@@ -152,86 +153,86 @@ def _read_init(
     ]
     if len(duplicate) > 10:
         warnings.append(f"{source.name}: {len(duplicate) - 10} more repeated atoms")
-    groups = (build(source, int(i), ~int(source.token[i])) for i in special)  # one at a time: there may be millions
+    groups = (
+        build(source, int(i), ~int(source.token[i])) for i in special
+    )  # built one at a time: there may be millions
     return predicate, argument, groups, warnings
 
 
 def _explain(scope: Scope, entry: int) -> NoReturn:
-    """Raises the error for the initial atom at token `entry`, by reading that one atom the slow way."""
+    """Raises the error for the initial atom at token `entry`: reads that one atom again, the slow way."""
     source = scope.source
     if source.token[entry] >= 0:
-        fail(source, int(source.offset[entry]), "atom expected", "a list such as '(p a)'")
+        fail(source, int(source.offset[entry]), "not an atom", "a list such as '(p a)'")
     group = build(source, entry, ~int(source.token[entry]))
     if group.head() == "at" and len(group.items) == 3 and isinstance(group.items[2], Group):
-        time = as_word(source, group.items[1], "an object, or a number")
+        time = as_word(source, group.items[1], "an object or a number")
         if time.text[0].isdigit():
             unsupported(source, group.offset, "timed initial literal")
     literal = parse_literal(scope, group, surely=True)
-    raise AssertionError(f"kernel refused a sound atom: {literal}")
+    raise AssertionError(f"the kernel refused a valid atom: {literal}")
 
 
 def _read_values(
     scope: Scope, special: Iterator[Group]
 ) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], int]]:
-    """Values of numeric functions, by `(function, object, …)`, and offsets of negated atoms, by `(predicate, …)`."""
+    """Values of numeric functions by `(function, object, …)`, and offsets of negated atoms by `(predicate, …)`."""
     source = scope.source
     values: dict[tuple[str, ...], float] = {}
     negated: dict[tuple[str, ...], int] = {}
     for group in special:
         if group.head() == "not":
-            if len(group.items) != 2:
-                fail(source, group.offset, "'not' takes one atom", "'(not (p a))'")
-            literal = parse_literal(scope, as_group(source, group.items[1], "an atom"), surely=True)
+            literal = parse_literal(scope, negated_atom(source, group), surely=True)
             if literal.predicate == EQUALS:
                 fail(source, literal.offset, "equality cannot be an initial atom", "a predicate")
             negated.setdefault((literal.predicate, *literal.terms), group.offset)
             continue
         if group.head() == "and":
-            fail(source, group.offset, "':init' lists atoms, without 'and'", "an atom such as '(p a)'")
+            fail(source, group.offset, "'and' is not allowed in ':init'", "an atom such as '(p a)'")
         if len(group.items) != 3 or isinstance(group.items[1], Word):
             fail(source, group.offset, "'=' in ':init' takes a function and a number", "'(= (f a) 1)'")
         term = parse_numeric_term(scope, group.items[1], constant=True)
         value = group.items[2]
         if isinstance(value, Group):
-            fail(source, value.offset, "number expected", "a non-negative number")
+            fail(source, value.offset, "invalid number", "a non-negative decimal number")
         key = (term.function, *term.terms)
         if key in values:
-            raise PddlError(f"duplicate value of {source.excerpt(term.offset)}", source.position(group.offset))
+            raise PddlError(f"duplicate value for {source.excerpt(term.offset)}", source.position(group.offset))
         values[key] = parse_number(source, value)
     return values, negated
 
 
 def _check_negated(scope: Scope, problem: Problem, negated: dict[tuple[str, ...], int]) -> None:
-    """Raises an error for an atom that is listed both as true and as false; a negated atom alone says nothing new."""
+    """Raises an error for an atom listed both as true and as false; a negated atom alone changes nothing."""
     if negated:
         for atom in problem.initial_atoms(scope.domain):
             if atom in negated:
-                message = f"atom ({' '.join(atom)}) is listed as true and as false"
+                message = f"atom ({' '.join(atom)}) is listed both as true and as false"
                 raise PddlError(message, scope.source.position(negated[atom]))
 
 
 def _read_goal(scope: Scope, section: int) -> Condition:
-    """The goal that begins at token `section`; a conjunction is read part by part, for there may be millions."""
+    """The goal that begins at token `section`; a conjunction is read part by part, as there may be millions."""
     source = scope.source
     items = list(islice(children(source, section), 3))
     if len(items) != 2:
         fail(source, int(source.offset[section]), "':goal' takes one condition", "'(:goal (and …))'")
     whole = items[1]
     if source.token[whole] >= 0:
-        fail(source, int(source.offset[whole]), "list expected", "a condition")
+        fail(source, int(source.offset[whole]), "not a list", "a condition")
     first = int(source.token[whole + 1])
     if first < 0 or source.symbols[first] != "and":
         return tuple(dict.fromkeys(parse_condition(scope, build(source, whole, ~int(source.token[whole])))))
     condition: dict[Literal | ForAll, None] = {}
     for i in islice(children(source, whole), 1, None):
         if source.token[i] >= 0:
-            fail(source, int(source.offset[i]), "list expected", "a condition")
+            fail(source, int(source.offset[i]), "not a list", "a condition")
         condition.update(dict.fromkeys(parse_condition(scope, build(source, i, ~int(source.token[i])))))
     return tuple(condition)
 
 
 def _read_metric(scope: Scope, group: Group | None) -> bool:
-    """Whether the metric is to minimise the total cost; any other metric is refused."""
+    """Whether the metric minimises the total cost; any other metric is an error."""
     if group is None:
         return False
     source = scope.source
@@ -239,10 +240,15 @@ def _read_metric(scope: Scope, group: Group | None) -> bool:
         fail(source, group.offset, "':metric' takes a direction and an expression", METRIC)
     direction = as_word(source, group.items[1], "'minimize'")
     if direction.text not in ("minimize", "maximize"):
-        fail(source, direction.offset, "direction expected", "'minimize'")
+        fail(source, direction.offset, "unknown direction", "'minimize'")
     target = as_group(source, group.items[2], METRIC)
     if direction.text == "maximize" or target.head() != TOTAL_COST or len(target.items) != 1:
         unsupported(source, group.offset, f"metric {source.excerpt(group.offset)}")
     if TOTAL_COST not in scope.functions:
-        fail(source, target.offset, "function 'total-cost' is not declared", "it under ':functions' of the domain")
+        fail(
+            source,
+            target.offset,
+            "function 'total-cost' is not declared",
+            "a declaration under ':functions' of the domain",
+        )
     return True

@@ -1,6 +1,6 @@
-"""Twins of the kernel's reader in plain Python: same signatures, same results, an order of magnitude slower.
+"""Stage `pddl`: the kernel's reader in plain Python, with the same signatures and results, ten times slower.
 
-They are the description of what the kernel does; the property tests compare the two on random texts.
+These twins specify what the kernel does; property tests compare the two on random texts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FOREIGN = b"\"'`,\\{}"
 
 
 def scan(text: bytes, max_nesting: int) -> tuple[NDArray[np.int32], NDArray[np.uint32], list[str], int, int]:
-    """Tokens, offsets, symbols, error code, error offset: names are interned in lower case, "(" points at its ")"."""
+    """Tokens, offsets, symbols, error code, error offset; names are interned in lower case, "(" points to its ")"."""
     token: list[int] = []
     offset: list[int] = []
     symbols: dict[str, int] = {}
@@ -85,7 +85,7 @@ def read_atoms(
     object_type: NDArray[np.int32],
     types: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]:
-    """Predicates, arguments, special entries, repeated entries, and the first refused entry or -1."""
+    """Predicates, arguments, special entries, repeated entries, and the first refused entry (-1 if there is none)."""
     atoms: dict[tuple[int, ...], None] = {}
     special: list[int] = []
     duplicate: list[int] = []

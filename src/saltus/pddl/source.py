@@ -1,7 +1,7 @@
-"""Stage `pddl`, part 1: a text with its name, cut into tokens by the kernel.
+"""Stage `pddl`, part 1: a named text, split into tokens by the kernel.
 
-Takes a file or a string, gives `Source`. Positions are byte offsets everywhere; line and column are computed only for
-an error message. Cost: one read of the file and 8 bytes a token (design: never above 20 times the file's size).
+Takes a file or a string; gives a `Source`. Positions are byte offsets everywhere; lines and columns are computed only
+for error messages. Cost: one read of the file and 8 bytes per token (by design at most 20 times the file's size).
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_NESTING = 200
-"""Deepest nesting of parentheses; no domain in use comes near it, and deeper text is garbage or an attack."""
+"""Deepest nesting of parentheses; real domains come nowhere near it, and deeper text is garbage or an attack."""
 
 MAX_BYTES = 2**31 - 1
-"""Largest file: offsets are 32 bits wide."""
+"""Size of the largest file: offsets have 32 bits."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 CLOSE = -1
-"""Token of a closing parenthesis; an opening one is ~(index of its closing one), a name is its symbol number."""
+"""Token of a closing parenthesis; "(" is ~(index of its closing parenthesis), a name is its symbol number."""
 
 EMPTY = 1
 
 SCAN_ERRORS = {
     EMPTY: ("empty file", "'(define …)'"),
-    2: ("character that is no part of PDDL", "a name or a parenthesis"),
+    2: ("illegal character", "a name or a parenthesis"),
     3: ("extra closing parenthesis", "the end of the file"),
     4: ("parenthesis is never closed", "')' before the end of the file"),
-    5: ("text outside of all parentheses", "'(define …)'"),
-    6: ("second expression after the end of the definition", "the end of the file"),
-    7: (f"parentheses nested deeper than {MAX_NESTING}", "a PDDL definition"),
+    5: ("text outside the definition", "'(define …)'"),
+    6: ("second expression after the definition", "the end of the file"),
+    7: (f"parentheses nested more than {MAX_NESTING} deep", "a PDDL definition"),
 }
 
 
@@ -53,7 +53,7 @@ class Scanner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Tokens of one text: `token[i]` as described at `CLOSE`, `offset[i]` its place, `symbols` the distinct names."""
+    """Tokens of one text: `token[i]` as described at `CLOSE`, its byte offset `offset[i]`, and the distinct names."""
 
     name: str
     text: bytes = field(repr=False)
@@ -63,7 +63,7 @@ class Source:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Source:
-        """Tokens of the file; what cannot be opened or read is an `InputError` with the file's name."""
+        """Tokens of a file; a file that cannot be read raises an `InputError` with its name."""
         name = os.fspath(path)
         try:
             size = Path(path).stat().st_size
@@ -72,19 +72,19 @@ class Source:
             text = Path(path).read_bytes()
         except OSError as error:
             raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
-        except ValueError as error:  # a name no file can have
+        except ValueError as error:  # no file can have such a name
             raise InputError(f"{name!r}: cannot be read: {error}") from error
         return cls.from_bytes(text, name)
 
     @classmethod
     def from_bytes(cls, text: bytes, name: str = "<text>", scan: Scanner = _kernel.scan) -> Source:
-        """Tokens of `text`; unbalanced parentheses, foreign characters and the like are a `PddlError`."""
+        """Tokens of `text`; unbalanced parentheses, illegal characters and the like raise a `PddlError`."""
         if len(text) > MAX_BYTES:
             raise InputError(f"{name}: text of {len(text):,} bytes is too large (limit {MAX_BYTES:,})")
         token, offset, symbols, code, where = scan(text, MAX_NESTING)
         if code:
             message, expected = SCAN_ERRORS[code]
-            found = excerpt(text, where) if code != EMPTY and where < len(text) else "end of file"
+            found = excerpt(text, where) if code != EMPTY else None
             raise PddlError(message, position_of(text, where, name), found=found, expected=expected)
         return cls(name, text, token, offset, symbols)
 
@@ -93,12 +93,12 @@ class Source:
         return position_of(self.text, offset, self.name)
 
     def excerpt(self, offset: int) -> str:
-        """The word, or the head of the list, that stands at a byte offset."""
+        """The word, or the beginning of the list, at a byte offset."""
         return excerpt(self.text, offset)
 
 
 def position_of(text: bytes, offset: int, name: str) -> Position:
-    """Line and column of a byte offset in `text`, both from 1; a byte order mark takes no column."""
+    """Line and column of a byte offset in `text`, counted from 1; a byte order mark takes no column."""
     line = text.count(b"\n", 0, offset) + 1
     start = text.rfind(b"\n", 0, offset) + 1
     if start == 0 and offset >= len(BYTE_ORDER_MARK) and text.startswith(BYTE_ORDER_MARK):
@@ -107,7 +107,7 @@ def position_of(text: bytes, offset: int, name: str) -> Position:
 
 
 def excerpt(text: bytes, offset: int) -> str:
-    """What a reader of the error message should recognise: one word, or a list's first words."""
+    """The text at `offset` as an error message quotes it: one word, or the first words of a list."""
     piece = text[offset : offset + 60].split(b"\n")[0].decode("utf-8", "replace")
     if piece.startswith("("):
         depth = 0

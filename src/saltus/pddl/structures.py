@@ -1,6 +1,6 @@
-"""Stage `pddl`: the immutable structures a reader gives: `Domain` and `Problem` and what they are made of.
+"""Stage `pddl`: the immutable structures that the reader returns: `Domain`, `Problem` and their parts.
 
-Names are lower case. `offset` is a byte offset into the source, for error messages; it takes no part in comparisons.
+Names are in lower case. `offset` is a byte offset into the source, for error messages; comparisons ignore it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OBJECT = "object"
-"""Root of every type hierarchy; what carries no type is of this one."""
+"""Root of every type hierarchy, and the type of everything declared without one."""
 
 EQUALS = "="
 """Predicate name of equality literals."""
@@ -36,7 +36,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class TypedName:
-    """A variable, constant or object; more than one type means `(either …)`: one of them, which is not known."""
+    """A variable, constant or object; several types mean `(either …)`: it has one of them, not known which."""
 
     name: str
     types: tuple[str, ...]
@@ -63,7 +63,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A possibly negated atom over variables (`?x`) and objects; predicate `=` is equality."""
+    """A possibly negated atom over variables (`?x`) and objects; the predicate `=` stands for equality."""
 
     predicate: str
     terms: tuple[str, ...]
@@ -88,7 +88,7 @@ Condition = tuple["Literal | ForAll", ...]
 class Effect:
     """Literals made true for every binding of `variables` whose `condition` holds before the action.
 
-    Adds win over deletes of the same action.
+    An atom that one action both adds and deletes is added.
     """
 
     variables: tuple[TypedName, ...]
@@ -139,11 +139,11 @@ class Domain:
         return self._ancestors[name]
 
     def fits(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-        """Whether something of type `types` is surely of one of the types `wanted`."""
+        """Whether everything of the types `types` has one of the types `wanted`."""
         return all(any(want in self.ancestors(name) for want in wanted) for name in types)
 
     def overlaps(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-        """Whether something of type `types` can be of one of the types `wanted`."""
+        """Whether something of the types `types` may have one of the types `wanted`."""
         return any(want in self.ancestors(name) or name in self.ancestors(want) for name in types for want in wanted)
 
     @cached_property
@@ -156,8 +156,11 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A checked problem. Initial atoms are flat: atom i has predicate number `init_predicate[i]` (of the domain) and
-    the next arguments of `init_argument`, numbers into `constants + objects`."""
+    """A checked problem.
+
+    Initial atoms are flat: atom i has predicate number `init_predicate[i]` of the domain, and its arguments come next
+    in `init_argument`, as indices into `constants + objects`.
+    """
 
     name: str
     domain_name: str
@@ -172,7 +175,7 @@ class Problem:
     file: str = "<text>"
 
     def initial_atoms(self, domain: Domain) -> Iterator[tuple[str, ...]]:
-        """Initial atoms by name, `(predicate, object, …)`, in text order."""
+        """Initial atoms as names, `(predicate, object, …)`, in the order of the text."""
         names = [entry.name for entry in (*domain.constants, *self.objects)]
         arity = [len(predicate.parameters) for predicate in domain.predicates]
         arguments = self.init_argument.tolist()

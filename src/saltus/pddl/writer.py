@@ -1,4 +1,4 @@
-"""Stage `pddl`: structures back to text. Reading what is written gives the same structures again."""
+"""Stage `pddl`: from structures back to text. Reading the text gives the same structures again."""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from saltus.errors import plural as plural  # every table counts something
+
 NOTHING = "-"
 """Where there is no figure."""
 
@@ -68,8 +70,3 @@ def figure(value: float | None, digits: int = 3) -> str:
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     return f"{value:.{digits}g}" if abs(value) >= 0.001 else f"{value:.1e}"
-
-
-def plural(count: int, word: str) -> str:
-    """The count with the word in the right number."""
-    return f"{count:,} {word if count == 1 else word + 's'}"

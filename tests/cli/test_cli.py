@@ -137,7 +137,7 @@ def test_lookahead_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "[bold" not in output
     assert "[/" not in output
     assert output.startswith("AIW(1) from the initial state of ")
-    assert "the tree was cut off (--max-nodes)" in output
+    assert "the tree was truncated (--max-nodes)" in output
     bars = [line.index("█") for line in output.splitlines() if "█" in line]
     assert len(bars) >= 2
     assert len(set(bars)) == 1
@@ -228,7 +228,7 @@ def test_malformed_files(case, tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (["info", "none.pddl", BLOCKS[1]], "none.pddl: cannot be read: No such file or directory"),
         (["info", BLOCKS[0], "examples"], "examples: cannot be read: Is a directory"),
-        (["info", BLOCKS[1], BLOCKS[0]], f"{BLOCKS[1]}:2:9: this is no domain file"),
+        (["info", BLOCKS[1], BLOCKS[0]], f"{BLOCKS[1]}:2:9: not a domain file"),
         (["validate", *BLOCKS, "none.plan"], "none.plan: cannot be read: No such file or directory"),
         (["validate", *BLOCKS, "README.md"], "README.md:1:1: no action"),
         (["stats", "none"], "none: no such folder"),

@@ -142,7 +142,7 @@ def test_memory_limit(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "code", "message"),
     [
         (["none.pddl", BLOCKS[1]], 31, "none.pddl: cannot be read: No such file or directory"),
-        ([BLOCKS[1], BLOCKS[0]], 31, f"{BLOCKS[1]}:1:9: this is no domain file"),
+        ([BLOCKS[1], BLOCKS[0]], 31, f"{BLOCKS[1]}:1:9: not a domain file"),
         ([*BLOCKS, "--policy", "blocksword"], 31, "there is no policy 'blocksword', neither a file nor a name"),
         ([*BLOCKS, "--policy", "none.safetensors"], 31, "none.safetensors: cannot be read: no such file"),
         ([*BLOCKS, "--plan-file", "none/sas_plan"], 31, "none: no such folder"),

@@ -92,7 +92,7 @@ def test_warnings_go_to_standard_error_and_into_the_page(tmp_path: Path, capsys:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["report"], ExitCode.USAGE_ERROR, "nothing to report on: name a record file, or a run with --run"),
+        (["report"], ExitCode.USAGE_ERROR, "nothing to report: name a record file, or a training run with --run"),
         (["report", "none.jsonl"], ExitCode.INPUT_ERROR, "none.jsonl: cannot be read: No such file or directory"),
         (["report", "text"], ExitCode.INPUT_ERROR, "text:1:1: no record file: no JSON: "),
         (["report", "empty"], ExitCode.INPUT_ERROR, "empty: no records in this file"),

@@ -1,4 +1,4 @@
-"""Exit codes of the command line, after Fast Downward's table; `policy/outcome.py` has those of planning's outcomes."""
+"""Exit codes of the command line, modelled on Fast Downward's; `policy/outcome.py` maps planning outcomes to them."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from saltus.errors import ConfigurationError, SaltusError, UnsupportedError
 
 
 class ExitCode(IntEnum):
-    """What a program that calls `saltus` can rely on."""
+    """Exit codes that programs calling `saltus` can rely on."""
 
     SUCCESS = 0
-    """Done; for planning: a validated plan was found."""
+    """The command succeeded; a planning command found a validated plan."""
     INVALID_PLAN = 1
     """`validate`: the plan is not valid."""
     NO_PLAN = 12
-    """Ended without a plan; says nothing about solvability."""
+    """Planning ended without a plan; the problem may still be solvable."""
     OUT_OF_MEMORY = 22
     OUT_OF_TIME = 23
     INPUT_ERROR = 31
     """A file is missing, malformed or meaningless."""
     CRITICAL_ERROR = 32
-    """A fault of the program: it crashed, or its plan was refused by the validator."""
+    """A fault of the program: it crashed, or the validator rejected its plan."""
     USAGE_ERROR = 33
-    """The command line is wrong."""
+    """The command line is invalid."""
     UNSUPPORTED = 34
-    """Well-formed PDDL outside of the supported language."""
+    """The PDDL is well-formed but outside the supported language."""
     INTERRUPTED = 130
 
 
 def exit_code_of(error: SaltusError) -> ExitCode:
-    """Exit code for an error of the library."""
+    """The exit code for an error raised by the library."""
     if isinstance(error, ConfigurationError):
         return ExitCode.USAGE_ERROR
     return ExitCode.UNSUPPORTED if isinstance(error, UnsupportedError) else ExitCode.INPUT_ERROR

@@ -1,4 +1,4 @@
-"""Commands that look at lookaheads: `lookahead` and `branching`."""
+"""Commands about lookahead trees and branching: `lookahead` and `branching`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ import typer
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.inspect import DomainFile, Json, ProblemFile, read_task
+from saltus.cli.inspect import FOLDER_HELP, DomainFile, Json, ProblemFile, read_task, read_tasks
 from saltus.errors import InputError
 from saltus.lookahead import KINDS, ROOT_SUCCESSORS, LookaheadSpec, count_actions, random_action, successor_state
 from saltus.lookahead import lookahead as run_lookahead
 from saltus.lookahead.spec import GOAL_IDENTITIES
-from saltus.pddl import Source, parse_domain
-from saltus.task import Task, find_suites, load
+from saltus.task import Task, find_suites
 
 DEFAULTS = LookaheadSpec()
 
@@ -28,25 +27,27 @@ DEFAULTS = LookaheadSpec()
 def lookahead(
     domain: DomainFile,
     problem: ProblemFile,
-    kind: Annotated[str, typer.Option(help=f"One of {', '.join(KINDS)}.")] = DEFAULTS.kind,
-    width: Annotated[int, typer.Option(help="1, or 2 for small problems.")] = DEFAULTS.width,
-    capacity: Annotated[int | None, typer.Option(help="Most novel states kept at every depth.")] = DEFAULTS.capacity,
+    kind: Annotated[str, typer.Option(help=f"Kind of lookahead: {', '.join(KINDS)}.")] = DEFAULTS.kind,
+    width: Annotated[int, typer.Option(help="Novelty of atoms (1) or of pairs of atoms (2).")] = DEFAULTS.width,
+    capacity: Annotated[
+        int | None, typer.Option(help="Most novel states kept per depth (default: all).")
+    ] = DEFAULTS.capacity,
     goal_identity: Annotated[
-        str, typer.Option(help=f"Features of goal atoms: one of {', '.join(GOAL_IDENTITIES)}.")
+        str, typer.Option(help=f"Identity of goal atoms as a feature: {', '.join(GOAL_IDENTITIES)}.")
     ] = DEFAULTS.goal_identity,
     root_successors: Annotated[
-        str, typer.Option(help=f"Successors of the root in the tree: one of {', '.join(ROOT_SUCCESSORS)}.")
+        str, typer.Option(help=f"Root successors in the tree: {', '.join(ROOT_SUCCESSORS)}.")
     ] = DEFAULTS.root_successors,
     expand_root_successors: Annotated[
-        bool, typer.Option(help="Expand successors of the root that are not novel.")
+        bool, typer.Option(help="Whether to expand root successors that are not novel.")
     ] = DEFAULTS.expand_root_successors,
-    max_nodes: Annotated[int, typer.Option(help="Largest tree.")] = DEFAULTS.max_nodes,
+    max_nodes: Annotated[int, typer.Option(help="Most nodes in the tree.")] = DEFAULTS.max_nodes,
     json: Json = False,
 ) -> None:
     """Run a lookahead from the initial state and show the size of its tree.
 
-    `nodes` counts all states, `novel` the novel ones, the root included in both; `generated` counts the actions the
-    kernel looked at.
+    `nodes` counts all states and `novel` the novel states, both including the root. `generated` counts the actions that
+    the kernel generated.
 
     Examples:
 
@@ -64,7 +65,9 @@ def lookahead(
         max_nodes=max_nodes,
     )
     task = read_task(domain, problem)
-    run_lookahead(task, spec=LookaheadSpec(kind="flat", max_nodes=1))  # the kernel's copy of the task is made once
+    run_lookahead(
+        task, spec=LookaheadSpec(kind="flat", max_nodes=1)
+    )  # so that the time below excludes copying the task to the kernel
     start = time.perf_counter()
     tree = run_lookahead(task, spec=spec)
     seconds = time.perf_counter() - start
@@ -97,33 +100,30 @@ def lookahead(
     console.print(f"depth {int(tree.depth.max())}, {reached}, {seconds * 1000:.3f} ms")
     if tree.truncated:
         reason = "--max-nodes" if len(tree) >= max_nodes else "memory"
-        console.print(Text.assemble(("the tree was cut off", "bold red"), f" ({reason})"))
+        console.print(Text.assemble(("the tree was truncated", "bold red"), f" ({reason})"))
     largest = max(histogram)
     rows = [(depth, count, "█" * max(1, round(40 * count / largest))) for depth, count in enumerate(histogram)]
     console.print(output.table("Nodes by depth", ["depth", "nodes", ""], rows, left=0, last_left=True))
 
 
 def branching(
-    folder: Annotated[Path, typer.Argument(help="A folder with domain.pddl, or a folder of such.")],
-    out: Annotated[Path | None, typer.Option(help="CSV file to write; standard output without.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Log-log plot to write (PNG, SVG or PDF).")] = None,
-    steps: Annotated[int, typer.Option(help="Length of the random walk.", min=0)] = 10,
+    folder: Annotated[Path, typer.Argument(help=FOLDER_HELP)],
+    out: Annotated[Path | None, typer.Option(help="CSV file to write (default: standard output).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Log-log plot to write: PNG, SVG or PDF.")] = None,
+    steps: Annotated[int, typer.Option(help="Number of actions per random walk.", min=0)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the random walks.")] = 0,
 ) -> None:
-    """Estimate the branching factor of every problem: the average number of applicable actions on a random walk.
+    """Estimate the branching factor of every problem in a folder.
 
-    The actions are counted and drawn without listing them. Columns: domain, split, problem, objects, branching.
+    The branching factor is the average number of applicable actions along a random walk. Actions are counted and drawn
+    without being listed. The columns are domain, split, problem, objects and branching.
 
     Example:
 
         saltus branching examples/blocksworld
     """
-    suites = find_suites(folder)
-    files = [(suite, split, path) for suite in suites for split, paths in suite.splits.items() for path in paths]
-    domains = {suite.domain: parse_domain(Source.from_file(suite.domain)) for suite in suites}
     rows: list[tuple[str, str, str, int, float]] = []
-    for suite, split, path in output.progress(files, "Walking"):
-        task = load(domains[suite.domain], path)
+    for suite, split, path, task in read_tasks(find_suites(folder), "Walking"):
         average = branching_factor(task, steps, random.Random(f"{seed}/{suite.name}/{split}/{path.name}"))
         rows.append((suite.name, split, path.stem, task.object_count, average))
     if plot is not None:
@@ -139,7 +139,7 @@ def branching(
 
 
 def branching_factor(task: Task, steps: int, rng: random.Random) -> float:
-    """Average number of applicable actions over a random walk, which ends early where nothing is applicable."""
+    """The average number of applicable actions along a random walk, which ends early if no action is applicable."""
     state = task.initial_state
     counts = [count_actions(task, state)]
     for _ in range(steps):
@@ -152,14 +152,14 @@ def branching_factor(task: Task, steps: int, rng: random.Random) -> float:
 
 
 def write_csv(rows: list[tuple[str, str, str, int, float]], file: output.TextFile) -> None:
-    """The table of `branching` as CSV."""
+    """Writes the rows of `branching` as CSV."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["domain", "split", "problem", "objects", "branching"])
     writer.writerows([(*row[:4], f"{row[4]:.2f}") for row in rows])
 
 
 def plot_branching(rows: list[tuple[str, str, str, int, float]], path: Path) -> None:
-    """Branching factor over objects, one series a domain, both axes logarithmic."""
+    """Plots branching factors over objects: one series per domain, both axes logarithmic."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -170,7 +170,7 @@ def plot_branching(rows: list[tuple[str, str, str, int, float]], path: Path) -> 
         points = sorted((row[3], row[4]) for row in rows if row[0] == name and row[4] > 0)
         marker = "osD^v<>Ph*X"[number % 11]
         axes.plot(*zip(*points, strict=True), marker, label=name, markersize=4) if points else None
-    axes.set(xscale="log", yscale="log", xlabel="objects", ylabel="applicable actions (average of a random walk)")
+    axes.set(xscale="log", yscale="log", xlabel="objects", ylabel="applicable actions (average over a random walk)")
     axes.grid(True, which="both", alpha=0.3)
     axes.legend(fontsize="small", ncols=2)
     try:

@@ -1,4 +1,4 @@
-"""Commands that make problems: `domains` and `generate`."""
+"""Commands about Saltus's own domains: `domains` lists them, `generate` writes problems."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from saltus.cli import output
 from saltus.cli.inspect import Json
 from saltus.domains import DOMAINS, SPLIT_NAMES
 from saltus.domains.suite import check_suite, write_suite
-from saltus.errors import ConfigurationError, shorten
+from saltus.errors import ConfigurationError, plural, shorten
 
 MAX_DIGITS = 18
-"""Of the value of a size."""
+"""Most digits in the value of a size."""
 
 
 def domains(json: Json = False) -> None:
-    """List the domains that come with Saltus, their sizes and the smallest and largest problem of every split.
+    """List the domains that come with Saltus.
+
+    For every domain, the tables show the sizes that `saltus generate --set` can fix, and the smallest and the largest
+    problem of each split.
 
     Example:
 
@@ -51,17 +54,21 @@ def domains(json: Json = False) -> None:
 
 
 def generate(
-    name: Annotated[str, typer.Argument(help="A domain; 'saltus domains' lists them.")],
-    out: Annotated[Path, typer.Option(help="Folder to write to: domain.pddl and one folder a split.")],
-    split: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(SPLIT_NAMES)}; may be repeated.")] = None,
-    count: Annotated[int, typer.Option(help="Problems a split, from the smallest to the largest.")] = 100,
-    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
-    sizes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="SIZE=VALUE", help="Fix a size; may be repeated.")
+    name: Annotated[str, typer.Argument(help="Name of a domain, as listed by 'saltus domains'.")],
+    out: Annotated[Path, typer.Option(help="Folder for domain.pddl and one folder per split.")],
+    split: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Split: {', '.join(SPLIT_NAMES)} (default: training); may be repeated."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace problems of the same domain.")] = False,
+    count: Annotated[int, typer.Option(help="Problems per split, from the smallest to the largest.")] = 100,
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="SIZE=VALUE", help="Value for one of the domain's sizes; may be repeated."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing problems of the same domain.")] = False,
 ) -> None:
-    """Generate solvable problems of a domain into a folder of splits.
+    """Generate solvable problems of a domain, from small to large.
 
     Examples:
 
@@ -88,16 +95,16 @@ def generate(
                 force,
                 lambda done, _, bar=bar: progress.update(bar, completed=done),  # type: ignore[misc]
             )
-            print(f"{len(written):,} {'problem' if len(written) == 1 else 'problems'} in {written[0].parent}")
+            print(f"{plural(len(written), 'problem')} in {written[0].parent}")
 
 
 def parse_sizes(texts: list[str]) -> dict[str, int]:
-    """Values of repeated `--set size=value`."""
+    """Values of the repeated option `--set SIZE=VALUE`."""
     result: dict[str, int] = {}
     for text in texts:
         key, sign, value = text.partition("=")
         digits = value.strip().removeprefix("-")
         if not sign or not key or not digits.isascii() or not digits.isdigit() or len(digits) > MAX_DIGITS:
-            raise ConfigurationError(f"--set {shorten(text)}: expected SIZE=VALUE with a whole number")
+            raise ConfigurationError(f"--set {shorten(text)}: expected SIZE=VALUE, where VALUE is a whole number")
         result[key.strip()] = int(value)
     return result

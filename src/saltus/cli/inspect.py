@@ -1,7 +1,8 @@
-"""Commands that look at problems and plans: `info`, `stats`, `validate`."""
+"""Commands that inspect problems and plans: `info`, `stats` and `validate`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,21 +18,30 @@ from saltus.task import validate as judge
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such folders."
 
 
 def read_task(domain: Path, problem: Path) -> Task:
-    """The task of two files; warnings of the reader go to standard error."""
+    """The task in two files; the reader's warnings go to standard error."""
     task = load(domain, problem)
     for message in task.problem.warnings:
         output.warning(message)
     return task
 
 
+def read_tasks(suites: Sequence[Suite], description: str) -> Iterator[tuple[Suite, str, Path, Task]]:
+    """Suite, split, file and task of every problem, with a progress bar; each domain is read once."""
+    files = [(suite, split, path) for suite in suites for split, paths in suite.splits.items() for path in paths]
+    domains = {suite.domain: parse_domain(Source.from_file(suite.domain)) for suite in suites}
+    for suite, split, path in output.progress(files, description):
+        yield suite, split, path, load(domains[suite.domain], path)
+
+
 def info(domain: DomainFile, problem: ProblemFile, json: Json = False) -> None:
     """Show the sizes, types, predicates and schemas of a problem.
 
-    Objects and atoms are counted as in the paper: constants are objects, and every object adds an atom for each of its
-    types.
+    Objects and atoms are counted as in the paper: constants count as objects, and every object adds one atom per type
+    that it has.
 
     Examples:
 
@@ -65,7 +75,7 @@ def info(domain: DomainFile, problem: ProblemFile, json: Json = False) -> None:
 
 
 def describe(task: Task) -> dict[str, Any]:
-    """Facts about a task as plain values."""
+    """The facts that `info` shows about a task, as plain values."""
     declared = len(task.domain.types)
     members = task.is_a[task.object_type, :declared].sum(axis=0).tolist()
     goal_predicates = [task.decode(code)[0] for code in (*task.goal.positive.tolist(), *task.goal.negative.tolist())]
@@ -107,25 +117,22 @@ def describe(task: Task) -> dict[str, Any]:
 
 
 GROUPS = {"training": ("training",), "validation": ("validation",), "test": ("easy", "medium", "hard", "test")}
-"""Columns of the paper's data table and the splits that go into each."""
+"""Columns of the paper's data table, each with the splits it covers."""
 
 
 def stats(
-    folder: Annotated[Path, typer.Argument(help="A folder with domain.pddl, or a folder of such.")],
+    folder: Annotated[Path, typer.Argument(help=FOLDER_HELP)],
     json: Json = False,
 ) -> None:
-    """Show the paper's data table for a folder: problems, objects and atoms of every split.
+    """Show the number of problems, objects and atoms per split, as in the paper's data table.
 
     Example:
 
         saltus stats examples/blocksworld
     """
     suites = find_suites(folder)
-    files = [(suite, split, path) for suite in suites for split, paths in suite.splits.items() for path in paths]
-    domains = {suite.domain: parse_domain(Source.from_file(suite.domain)) for suite in suites}
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for suite, split, path in output.progress(files, "Reading"):
-        task = load(domains[suite.domain], path)
+    for suite, split, _, task in read_tasks(suites, "Reading"):
         sizes.setdefault((suite.name, split), []).append((task.object_count, task.atom_count))
     rows = [row for suite in suites for row in _rows(suite, sizes)]
     columns = ["domain", "split", "problems", "objects min", "objects max", "atoms min", "atoms max"]
@@ -148,10 +155,10 @@ def _rows(suite: Suite, sizes: dict[tuple[str, str], list[tuple[int, int]]]) -> 
 def validate(
     domain: DomainFile,
     problem: ProblemFile,
-    plan: Annotated[Path, typer.Argument(help="Plan file: one '(action argument …)' a line.")],
+    plan: Annotated[Path, typer.Argument(help="Plan file, one '(action argument …)' per line.")],
     json: Json = False,
 ) -> int:
-    """Replay a plan and say whether it is valid: exit code 0 if so, 1 if not, with the reason.
+    """Check whether a plan solves a problem; if not, say why and exit with code 1.
 
     Example:
 

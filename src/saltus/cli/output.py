@@ -1,4 +1,4 @@
-"""Command line: where text goes. Results to standard output, everything else to standard error."""
+"""Output of the command line: results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -16,62 +16,62 @@ from rich.text import Text
 Entry = TypeVar("Entry")
 
 FILE_WIDTH = 200
-"""Columns of a table that does not go to a terminal."""
+"""Width in characters of a table that is not shown on a terminal."""
 
 
 class TextFile(Protocol):
-    """Something to write text to."""
+    """Anything that text can be written to."""
 
     def write(self, text: str, /) -> object: ...
 
 
 class _Console(Console):
-    """A console that leaves it to the command what happens when the reader of its output goes away."""
+    """A console that lets the command handle a closed pipe."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """Console for results; made when needed, so that a redirected stream is seen, which takes wide tables."""
+    """A console for results; made when needed, so that redirection is noticed. A redirected one takes wide tables."""
     result = _Console(highlight=False, markup=False)
     return result if result.is_terminal else _Console(highlight=False, markup=False, width=FILE_WIDTH)
 
 
 def error_console() -> Console:
-    """Console for messages and progress."""
+    """A console for messages and progress."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def error(message: str) -> None:
-    """One line that says what went wrong."""
-    _complain(f"saltus: error: {message}")
+    """Prints one line that says what went wrong."""
+    _print_line(f"saltus: error: {message}")
 
 
 def warning(message: str) -> None:
-    """One line about something odd that did not stop the work."""
-    _complain(f"saltus: warning: {message}")
+    """Prints one line about a problem that did not stop the command."""
+    _print_line(f"saltus: warning: {message}")
 
 
 def note(message: str) -> None:
-    """One line of progress."""
-    _complain(message)
+    """Prints one line of progress."""
+    _print_line(message)
 
 
-def _complain(line: str) -> None:
-    with contextlib.suppress(OSError):  # nobody is left to be told
+def _print_line(line: str) -> None:
+    with contextlib.suppress(OSError):  # standard error is closed: there is nowhere to print
         print(line, file=sys.stderr)
 
 
 def print_json(value: object) -> None:
-    """The value as JSON on standard output."""
+    """Prints a value as JSON on standard output."""
     print(json.dumps(value, indent=2))
 
 
 def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, last_left: bool = False
 ) -> Table:
-    """A table whose first `left` columns, and with `last_left` the last one, are text and whose others are figures."""
+    """A table whose first `left` columns hold text, as does the last with `last_left`; the others hold figures."""
     result = Table(title=Text(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
         text = i < left or (last_left and i == len(columns) - 1)
@@ -82,7 +82,7 @@ def table(
 
 
 def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
-    """The entries with a progress bar on standard error, if that is a terminal."""
+    """The entries one by one, with a progress bar if standard error is a terminal."""
     terminal = error_console()
     yield from track(
         entries, description=description, console=terminal, transient=True, disable=not terminal.is_terminal

@@ -13,27 +13,27 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.inspect import Json
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, plural
 from saltus.report import make_report, report_page, write_page
-from saltus.report.tables import Cell, Table, plural
+from saltus.report.tables import Cell, Table
 
 MOST_ERRORS = 30
-"""Unexplained errors that are printed; the page has all."""
+"""Most unexplained errors printed; the page lists all of them."""
 
 
 def report(
-    records: Annotated[list[Path] | None, typer.Argument(help="Record files (JSON lines) of 'saltus bench'.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Page to write, with plots; needs nothing but a browser.")] = None,
+    records: Annotated[list[Path] | None, typer.Argument(help="Record files written by 'saltus bench'.")] = None,
+    html: Annotated[Path | None, typer.Option(help="HTML page to write, with plots; self-contained.")] = None,
     run: Annotated[
-        list[Path] | None, typer.Option(help="Folder of a training run, or of several; may be repeated.")
+        list[Path] | None, typer.Option(help="Folder of one or more training runs; may be repeated.")
     ] = None,
-    tables: Annotated[bool, typer.Option("--all-tables", help="Print the paper's ablation tables, too.")] = False,
+    tables: Annotated[bool, typer.Option("--all-tables", help="Also print the paper's ablation tables.")] = False,
     json: Json = False,
 ) -> None:
-    """Show the results of benchmarks beside the paper's tables, and training curves.
+    """Compare benchmark results with each other and with the paper, and show training curves.
 
-    Errors that need an explanation come first. Two or more record files are compared on the problems that both solved.
-    Only validated plans count as solved.
+    Unexplained errors come first. Several record files are compared in pairs, on the problems that both solved. Only
+    validated plans count as solved.
 
     Examples:
 
@@ -42,7 +42,7 @@ def report(
         saltus report examples/records/goal-count.jsonl --json
     """
     if not records and not run:
-        raise ConfigurationError("nothing to report on: name a record file, or a run with --run")
+        raise ConfigurationError("nothing to report: name a record file, or a training run with --run")
     found = make_report(records or [], run or [])
     if html is not None:
         write_page(html, report_page(found))
@@ -65,7 +65,7 @@ def report(
 
 
 def print_table(console: Console, table: Table, most: int | None = None) -> None:
-    """A table of the report, at most so many of its rows."""
+    """Prints a table of the report, at most `most` of its rows."""
     result = RichTable(
         title=Text(table.title), title_justify="left", title_style="bold", header_style="bold", box=box.SIMPLE_HEAD
     )

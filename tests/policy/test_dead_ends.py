@@ -1,4 +1,4 @@
-"""Dead ends that have successors: policies that see them avoid them, exploration ends there, searches skip them."""
+"""Dead ends with successors: policies that detect them avoid them, exploration ends there, searches skip them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORK = """(define (domain fork) (:predicates (at ?x) (next ?x ?y))
 
 
 def fork(traps: int = 2) -> Task:
-    """From n0 to the goal n2 over n1; or one way into places t0, t1, ... that lead around among themselves."""
+    """One path from n0 over n1 to the goal n2; another into traps t0, t1, ..., which lead only to each other."""
     names = [f"t{i}" for i in range(traps)]
     links = ["(next n0 n1)", "(next n1 n2)", "(next n1 n0)", *(f"(next n0 {name})" for name in names)]
     links += [f"(next {a} {b})" for a in names for b in names if a != b]
@@ -36,7 +36,7 @@ def fork(traps: int = 2) -> Task:
 
 
 def closed_fork() -> Task:
-    """The goal needs two places at once, which the relaxation believes in, and every way ends among traps."""
+    """The goal is two places at once, which only the relaxation can reach; every path ends among traps."""
     links = "(next n0 n1) (next n0 n2) (next n1 t0) (next n2 t0) (next t0 t1) (next t1 t0)"
     return task_of(
         domain_of(FORK),
@@ -46,10 +46,10 @@ def closed_fork() -> Task:
 
 
 class TrapLover(Planner):
-    """Likes places the more, the earlier they are named: traps first."""
+    """Prefers traps to other places."""
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
-        """A decision for every situation."""
+        """One decision per situation."""
         trees = lookahead_batch(situations, self.lookahead)
         return [Decision(tree, -np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
 
@@ -66,15 +66,15 @@ PLAIN = LookaheadSpec(kind="flat")
         (DeadEndRule.END, Ending.DEAD_END, 1),
     ],
 )
-def test_what_an_episode_does(dead_end_rule: DeadEndRule, ending: Ending, jumps: int) -> None:
-    """In the trap it goes around until every place is visited; or never enters; or ends at once."""
+def test_what_a_rollout_does(dead_end_rule: DeadEndRule, ending: Ending, jumps: int) -> None:
+    """It moves around in the trap until every place is visited, never enters it, or ends at once."""
     rollout = Rollout(fork(), dead_end_rule=dead_end_rule)
     assert len(list(run_rollout(TrapLover(PLAIN), rollout))) == jumps
     assert rollout.ending is ending
 
 
-def test_few_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One decision passes over so many hopeless states and no more."""
+def test_one_decision_tests_a_bounded_number_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One decision skips `MAX_DEAD_ENDS` dead ends and no more."""
     monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "MAX_DEAD_ENDS", 3)
     rollout = Rollout(fork(4), Greedy(), dead_end_rule=DeadEndRule.AVOID)
     steps = run_rollout(TrapLover(PLAIN), rollout)
@@ -89,7 +89,7 @@ def test_planning_follows_the_policys_lookahead() -> None:
     assert len(plan) == 2
 
 
-def test_what_asking_takes_is_told_and_every_state_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_state_is_tested_once_and_the_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[State] = []
 
     def slow(task: Task, state: State, goal: Goal) -> bool:
@@ -104,13 +104,13 @@ def test_what_asking_takes_is_told_and_every_state_is_asked_about_once(monkeypat
     assert len({*asked}) == len(asked)
     assert TrapLover(PLAIN).solve(fork()).seconds_dead_ends == 0
     asked.clear()
-    lost = TrapLover(RELAXED).solve(closed_fork(), search=True)
-    assert (lost.outcome, lost.solved) == (Outcome.FAILED, False)
-    assert lost.seconds_dead_ends >= 0.01 * len(asked) > 0
+    failed = TrapLover(RELAXED).solve(closed_fork(), search=True)
+    assert (failed.outcome, failed.solved) == (Outcome.FAILED, False)
+    assert failed.seconds_dead_ends >= 0.01 * len(asked) > 0
 
 
-def test_exploration_learns_from_the_end() -> None:
-    """The transition into the trap is one into a dead end; nothing after it is stored."""
+def test_exploration_stores_the_dead_end() -> None:
+    """The last stored transition leads into the trap and is marked as a dead end."""
     rng = np.random.default_rng(0)
     settings = {"horizon": 20, "temperature": 1e-3, "take_goals": False, "rng": rng}
     found = collect(TrapLover(RELAXED), [fork()], [0], **settings)[0]
@@ -122,7 +122,7 @@ def test_exploration_learns_from_the_end() -> None:
 
 
 def test_search_does_not_decide_in_traps() -> None:
-    """With the test, two states are decided about; without it, the traps first."""
+    """With the test, the search decides about two states; without it, about the traps first."""
     runs = {spec.dead_ends: JumpSearch(TrapLover(spec), fork(5)) for spec in (RELAXED, PLAIN)}
     counts = {name: len(list(run.run())) for name, run in runs.items()}
     assert counts["relaxed"] == 2
@@ -132,7 +132,7 @@ def test_search_does_not_decide_in_traps() -> None:
 
 
 def trap() -> Task:
-    """A task that is lost from the start, though there is always something to do."""
+    """A task whose initial state is a dead end, although every state has applicable actions."""
     links = "(next t0 t1) (next t1 t2) (next t2 t0) (next t1 t0)"
     return task_of(
         domain_of(FORK),
@@ -140,8 +140,8 @@ def trap() -> Task:
     )
 
 
-def test_a_lost_task_ends_at_once() -> None:
-    """One candidate, then the state itself: nothing else is asked, and it is not called a lack of jumps."""
+def test_an_unsolvable_task_ends_at_once() -> None:
+    """One candidate is tested, then the state itself and nothing else; the outcome is not the jump limit."""
     rollout = Rollout(trap(), dead_end_rule=DeadEndRule.AVOID)
     assert list(run_rollout(TrapLover(PLAIN), rollout)) == []
     assert (rollout.ending, len(rollout.dead_ends)) == (Ending.PROVEN_DEAD_END, 2)
@@ -150,15 +150,15 @@ def test_a_lost_task_ends_at_once() -> None:
     assert TrapLover(RELAXED).solve(trap()).detail == "proven dead end"
 
 
-def test_a_search_among_lost_states_keeps_to_the_time() -> None:
-    """Where every candidate is lost, the search asks for the time and the attempt says that it is over."""
+def test_a_search_among_dead_ends_respects_the_time_limit() -> None:
+    """After a candidate that is a dead end, the search checks the time and stops."""
     search_ = JumpSearch(TrapLover(RELAXED), fork(5), expired=lambda: True)
     assert len(list(search_.run())) == 1
     assert search_.solution is None
 
 
 def test_only_traps_around() -> None:
-    """A live state whose only ways on are visited or lost: stuck."""
+    """A rollout is stuck in a state whose successors are all visited or dead ends."""
     rollout = Rollout(fork(), dead_end_rule=DeadEndRule.AVOID)
     rollout.visited |= {
         step.successor for step in run_rollout(TrapLover(PLAIN), Rollout(fork(), dead_end_rule=DeadEndRule.AVOID))

@@ -1,4 +1,4 @@
-"""Improvement of plans: loops, redundant actions, shortcuts; costs fall, and every plan stays valid."""
+"""Improvement of plans: loops, redundant actions, shortcuts. Costs decrease, and every plan stays valid."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ COSTS = """(define (domain roads) (:requirements :action-costs) (:predicates (at
 
 
 def actions_of(task: Task, *texts: str) -> list[Action]:
-    """Actions of names without parentheses."""
+    """The actions with these names, given without parentheses."""
     return [task.action(text) for text in texts]
 
 
 def random_walk(task: Task, steps: int, seed: int) -> list[Action]:
-    """Actions of a walk from the initial state."""
+    """The actions of a walk from the initial state."""
     rng = np.random.default_rng(seed)
     state, actions = task.initial_state, []
     for _ in range(steps):
@@ -49,21 +49,21 @@ def random_walk(task: Task, steps: int, seed: int) -> list[Action]:
     return actions
 
 
-def test_loops_go() -> None:
+def test_loops_are_removed() -> None:
     task = chain(5, goal=2)
     walk = actions_of(task, "go n0 n1", "go n1 n0", "go n0 n1", "go n1 n2", "go n2 n3", "go n3 n2")
     assert drop_loops(task, walk) == actions_of(task, "go n0 n1", "go n1 n2")
 
 
-def test_what_follows_the_goal_goes_even_without_a_loop() -> None:
+def test_actions_after_the_goal_are_removed_even_without_a_loop() -> None:
     task = chain(5, goal=2)
     walk = actions_of(task, "go n0 n1", "go n1 n2", "go n2 n3")
     assert drop_loops(task, walk) == walk[:2]
     assert drop_loops(chain(3, goal=0), []) == []
 
 
-def test_redundant_actions_go_with_those_that_need_them() -> None:
-    """c is moved to the table for nothing; so is a, but that makes room."""
+def test_redundant_actions_are_removed_with_those_that_need_them() -> None:
+    """Moving c to the table is useless; moving a there makes room."""
     text = """(define (problem p) (:domain blocksworld) (:objects a b c)
       (:init (on-table b) (on a b) (clear a) (on-table c) (clear c) (arm-empty)) (:goal (holding b)))"""
     domain = domain_of(DOMAINS["blocksworld"].path.read_text())
@@ -75,7 +75,7 @@ def test_redundant_actions_go_with_those_that_need_them() -> None:
 
 
 def test_redundant_actions_with_conditional_and_negative_conditions() -> None:
-    """Every plan of the task with all features stays one; random walks to whatever they reach are the plans."""
+    """Every plan stays valid on a task with all features; the plans are random walks, their last states the goals."""
     task = rich_task()
     shorter = 0
     for seed in range(30):
@@ -106,7 +106,7 @@ def test_a_shortcut_through_a_tree() -> None:
 
 
 def test_shortcuts_count_costs_not_steps() -> None:
-    """a-g costs 9 and a-b-c-g 3: the longer plan is better, and the direct road no shortcut."""
+    """a-g costs 9 and a-b-c-g costs 3: the longer plan is better, and the direct road is not a shortcut."""
     lengths = {("a", "g"): 9, ("a", "b"): 1, ("b", "c"): 1, ("c", "g"): 1}
     roads = " ".join(f"(road {x} {y}) (= (length {x} {y}) {n})" for (x, y), n in lengths.items())
     task = task_of(

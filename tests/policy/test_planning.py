@@ -1,4 +1,4 @@
-"""Attempts: every way they can end, the search around a policy, and what the library offers, worked out by hand."""
+"""Planning: every outcome, the search around a policy, and the library's functions, with answers worked out by hand."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Named:
 
 
 def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: Any) -> Progress:
-    """The attempt at its end."""
+    """The last progress of planning."""
     return list(plan_stepwise(policy, task, limits, **options))[-1]
 
 
@@ -131,7 +131,7 @@ def test_time_limit_between_decisions() -> None:
 
 def test_the_validator_refuses_a_plan_of_a_faulty_tree() -> None:
     class Faulty(FarthestPolicy):
-        """Its trees name other actions than those that lead to their states."""
+        """A policy whose trees name the wrong actions."""
 
         def decide(self, situations):
             decisions = super().decide(situations)
@@ -187,7 +187,7 @@ def test_the_search_ends_where_all_states_were_decided_about() -> None:
 
 
 def test_the_queues_take_turns() -> None:
-    """From a, the hopeful queue follows b's large values first, the other one prefers few jumps."""
+    """From a, the queue with the large weight follows b's large values first; the other prefers few jumps."""
     task = roads("a-b a-c b-d d-e e-f c-h h-g", "a", "g")
     values = {"b": -4.0, "c": -4.5, "d": -3.9, "e": -3.8, "f": -3.7, "h": -2.0, "g": 0.0}
     search = JumpSearch(Named(values), task)
@@ -211,14 +211,14 @@ def test_the_search_is_the_same_every_time_and_does_not_depend_on_its_cache(monk
 
 
 def lured(length: int) -> tuple[Named, Task]:
-    """A policy that follows every way but the one to the goal, and its task."""
+    """A policy that follows every path except the one to the goal, and its task."""
     ways = " ".join(f"a-{way}0 " + " ".join(f"{way}{i}-{way}{i + 1}" for i in range(length)) for way in "pq")
     names = ["a", "c", "g", *(f"{way}{i}" for way in "pq" for i in range(length + 1))]
     values = {name: -100.0 if name in "cg" else -1.0 for name in names}
     return Named(values), roads(f"{ways} a-c c-g", "a", "g")
 
 
-def test_a_search_beside_finds_what_the_policy_leads_away_from() -> None:
+def test_the_goal_search_finds_what_the_policy_leads_away_from() -> None:
     policy, task = lured(20)
     alone = last(policy, task, search=True)
     assert (alone.found_by, alone.goal_search_decisions) == ("search", 0)
@@ -234,7 +234,7 @@ def test_a_search_beside_finds_what_the_policy_leads_away_from() -> None:
 
 
 def test_the_searches_share_what_they_look_at() -> None:
-    """On a way that never ends every tree has two states."""
+    """On an endless path, every tree has two states."""
     names = [f"n{i}" for i in range(600)]
     task = roads(" ".join(f"{a}-{b}" for a, b in pairwise(names)), "n0", "g")
     policy = Named(dict.fromkeys(names, -1.0))
@@ -246,7 +246,7 @@ def test_the_searches_share_what_they_look_at() -> None:
     assert all(moment.goal_search_decisions <= GOAL_SEARCH_STATES * moment.search_decisions for moment in moments)
 
 
-def test_the_search_beside_may_come_to_its_end_first() -> None:
+def test_the_goal_search_may_end_first() -> None:
     task = roads("a-b b-a b-c c-a c-d", "a", "g")
     policy = Named(dict.fromkeys("abcd", -1.0))
     other = GoalCountPolicy(np.random.default_rng(0), policy.lookahead)
@@ -256,7 +256,7 @@ def test_the_search_beside_may_come_to_its_end_first() -> None:
     assert sorted(policy.asked) == ["a", "b", "c", "d"]
 
 
-def test_only_a_policy_with_a_network_has_a_search_beside_it() -> None:
+def test_only_a_policy_with_a_network_has_a_goal_search() -> None:
     assert GoalCountPolicy(np.random.default_rng(0)).goal_policy() is None
     policy = load_policy("sokoban", device="cpu")
     other = policy.goal_policy()

@@ -91,7 +91,7 @@ def test_visited_states_are_never_jumped_to() -> None:
     assert len({step.successor for step in steps} | {rollout.task.initial_state}) == 5
 
 
-def test_an_episode_ends_in_a_dead_end_or_stuck() -> None:
+def test_a_rollout_ends_in_a_dead_end_or_stuck() -> None:
     task = chain(3, goal=2)
     unreachable = task.make_goal([task.atom("(at n0)"), task.atom("(at n2)")])
     rollout = Rollout(task, goal=unreachable)
@@ -112,7 +112,7 @@ def test_a_goal_that_holds_needs_no_jump() -> None:
     assert rollout.ending is Ending.SOLVED
 
 
-def test_goal_states_of_the_tree_are_taken_unless_told_otherwise() -> None:
+def test_goal_states_of_the_tree_are_taken_unless_disabled() -> None:
     task = chain(6, goal=3)
     policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec())
     (step,) = run_rollout(policy, Rollout(task))
@@ -131,7 +131,7 @@ def test_goal_states_of_the_tree_are_taken_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(YARDSTICKS))
-def test_yardsticks_jump_validly_and_alike_for_a_seed(name: str) -> None:
+def test_yardsticks_jump_validly_and_depend_on_the_seed_alone(name: str) -> None:
     def play() -> list[str]:
         task = blocks(6, 1)
         policy = YARDSTICKS[name](np.random.default_rng(3), None)
@@ -147,7 +147,7 @@ def test_yardsticks_jump_validly_and_alike_for_a_seed(name: str) -> None:
     assert play() == play()
 
 
-def test_a_batch_of_episodes_goes_as_each_would_alone() -> None:
+def test_rollouts_side_by_side_equal_single_rollouts() -> None:
     tasks = [blocks(count, seed) for seed, count in enumerate((3, 5, 8, 4))]
     encoding = EncodingSpec()
     vocabulary = Vocabulary.of(tasks[0].domain, encoding)

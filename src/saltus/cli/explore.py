@@ -46,8 +46,8 @@ def lookahead(
 ) -> None:
     """Run a lookahead from the initial state and show the size of its tree.
 
-    `nodes` counts all states and `novel` the novel states, both including the root. `generated` counts the actions that
-    the kernel generated.
+    Shown are the number of states in the tree (nodes), of novel states (both include the root) and of actions that the
+    kernel generated.
 
     Examples:
 

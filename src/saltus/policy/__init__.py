@@ -1,4 +1,4 @@
-"""Stage `policy`: Q-values in; jumps, rollouts and plans out. Importing it does not import PyTorch."""
+"""Stage `policy`: from Q-values to jumps, rollouts and plans. Importing it does not import PyTorch."""
 
 from saltus.policy.catalogue import load_policy
 from saltus.policy.choose import Boltzmann, Greedy

@@ -1,8 +1,8 @@
 """Stage `policy`: which candidate to jump to, given the Q-values of a tree.
 
-A chooser gives candidates one after the other, best first or drawn at random without replacement; whoever asks takes
-the first whose state was not visited before. That is the same as excluding visited states beforehand, and only the
-states that are asked for need to be built.
+A chooser yields candidates one by one, best first or drawn at random without replacement; the caller takes the first
+whose state has not been visited. The result is the same as if visited states were excluded beforehand, but only the
+states that are asked for have to be built.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 TIE = 1e-5
-"""Relative difference below which two Q-values are equal: rounding must not decide, on a CPU or a GPU."""
+"""Relative difference below which two Q-values count as equal, so that rounding on a CPU or GPU decides nothing."""
 
 
 class Chooser(Protocol):
     """An order of candidates."""
 
     def order(self, q: NDArray[np.float32]) -> Iterator[int]:
-        """Candidates (numbers of Q-values), each once, the one to take first."""
+        """Every candidate (index of a Q-value) once, in the order of preference."""
 
 
 class Greedy:
-    """Best Q-value first; among equal ones the first candidate, which is the shallowest."""
+    """Candidates by descending Q-value; among equal values the first candidate, which is the shallowest."""
 
     def order(self, q: NDArray[np.float32]) -> Iterator[int]:
-        """Candidates by falling Q-value."""
+        """Candidates by descending Q-value."""
         left = q.astype(np.float64)
         for _ in range(len(left)):
             best = left.max()
-            choice = int(np.argmax(left >= best - TIE * max(1.0, abs(best))))
-            yield choice
-            left[choice] = -np.inf
+            candidate = int(np.argmax(left >= best - TIE * max(1.0, abs(best))))
+            yield candidate
+            left[candidate] = -np.inf
 
 
 class Boltzmann:
-    """Drawn with probabilities proportional to exp(q / temperature), without replacement."""
+    """Candidates drawn without replacement, with probabilities proportional to exp(q / temperature)."""
 
     def __init__(self, temperature: float, rng: np.random.Generator) -> None:
         self.temperature = temperature
         self.rng = rng
 
     def order(self, q: NDArray[np.float32]) -> Iterator[int]:
-        """Candidates as drawn: adding Gumbel noise and sorting draws without replacement."""
+        """Candidates in the order drawn: sorting by Q-value plus Gumbel noise draws without replacement."""
         noise = self.rng.gumbel(size=len(q))
         yield from np.argsort(-(q / self.temperature + noise), kind="stable").tolist()

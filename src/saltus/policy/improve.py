@@ -1,17 +1,17 @@
-"""Stage `policy`: plans made shorter.
+"""Stage `policy`: making plans cheaper.
 
-Takes a valid plan, gives better ones with strictly falling cost until nothing helps any more or the time is up:
+Takes a valid plan; gives plans of strictly decreasing cost until nothing helps any more or time is up:
 
-1. *Loops.* What lies between two visits of the same state goes.
-2. *Redundant actions.* An action goes, with all later ones that cannot be applied without it, if the goal is still
+1. *Loops.* The actions between two visits to the same state are removed.
+2. *Redundant actions.* An action is removed, together with all later actions that need it, if the goal is still
    reached (action elimination; Nakhost and Müller, "Action Elimination and Plan Neighborhood Graph Search", 2010).
    Cost: quadratic in the plan's length.
-3. *Shortcuts.* A lookahead tree from every state of the plan; where it holds a later state of the plan, or a goal
-   state, by a cheaper path, that path is a shortcut. The cheapest way along plan and shortcuts is the new plan. States
-   are found by a hash that is a sum over their atoms, so that one pass over a tree's differences hashes all of its
-   states; equal hashes are compared atom by atom. Cost: one lookahead a state of the plan.
+3. *Shortcuts.* A lookahead runs from every state of the plan. If its tree reaches a later state of the plan, or a goal
+   state, by a cheaper path, that path is a shortcut. The cheapest route along plan and shortcuts is the new plan.
+   States are found by a hash that is a sum over their atoms, so that one pass over a tree's differences hashes all of
+   its states; states with equal hashes are compared atom by atom. Cost: one lookahead per state of the plan.
 
-The three take turns; shortcuts are looked for in small trees first, in larger ones once those help no more.
+The three steps alternate. Shortcuts are sought in small trees first, and in larger trees once small ones stop helping.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ TREES = (
     LookaheadSpec(kind="iw"),
     LookaheadSpec(kind="iw", width=2, max_nodes=2_000, max_atoms=2_000_000),
 )
-"""Lookaheads that shortcuts are looked for in, one after the other."""
+"""Lookaheads in which shortcuts are sought, one after the other."""
 
 BATCH_NODES = 200_000
-"""States of trees that are made at once, about."""
+"""Approximate number of tree nodes that one batch of lookaheads makes."""
 
 SHORTCUTS = 16
-"""Most shortcuts kept from one state, those that save most."""
+"""Most shortcuts kept per state: those that save most."""
 
 PATIENCE = 2.0
-"""Seconds between two plans of one sweep, so that a long plan does not come in a hundred versions."""
+"""Least seconds between two plans of one sweep, so that a long plan does not appear in a hundred versions."""
 
 
 def improvements(
@@ -53,7 +53,7 @@ def improvements(
     trees: Sequence[LookaheadSpec] = TREES,
     threads: int | None = None,
 ) -> Iterator[list[Action]]:
-    """Plans of strictly falling cost; `actions` must be a plan."""
+    """Plans of strictly decreasing cost; `actions` must be a valid plan."""
     best = list(actions)
     level = 0
     while level < len(trees) and not expired():
@@ -69,12 +69,12 @@ def improvements(
 
 
 def plan_cost(task: Task, actions: Sequence[Action]) -> float:
-    """Sum of the actions' costs."""
+    """The sum of the actions' costs; the number of actions if the task has no costs."""
     return sum(task.action_cost(action) for action in actions) if task.has_costs else float(len(actions))
 
 
 def plan_states(task: Task, actions: Sequence[Action]) -> list[State]:
-    """States along a plan, the initial one first."""
+    """The states along a plan, starting with the initial state."""
     states = [task.initial_state]
     for action in actions:
         states.append(successor_state(task, states[-1], action))
@@ -82,7 +82,7 @@ def plan_states(task: Task, actions: Sequence[Action]) -> list[State]:
 
 
 def drop_loops(task: Task, actions: Sequence[Action]) -> list[Action]:
-    """The plan without what lies between two visits of a state, and without what follows the first goal state."""
+    """The plan without the actions between two visits to a state, and without those after the first goal state."""
     states = plan_states(task, actions)
     end = next((i for i, state in enumerate(states) if task.goal.holds(state)), len(actions))
     last = {state: i for i, state in enumerate(states[: end + 1])}
@@ -96,7 +96,7 @@ def drop_loops(task: Task, actions: Sequence[Action]) -> list[Action]:
 
 @dataclass(frozen=True)
 class _Ground:
-    """A ground action on sets of atom codes; `conditional` ones are worked out state by state."""
+    """A ground action as sets of atom codes; effects of a `conditional` one are computed in each state."""
 
     action: Action
     wanted: frozenset[int]
@@ -107,7 +107,7 @@ class _Ground:
 
     @classmethod
     def of(cls, task: Task, action: Action) -> _Ground:
-        """The action with its fluent preconditions; static ones hold, since the action was applicable once."""
+        """The action with its fluent preconditions; static preconditions hold, since the action was applicable once."""
         schema = task.schemas[action.schema]
         codes: tuple[set[int], set[int]] = (set(), set())
         for literal in schema.precondition:
@@ -135,7 +135,7 @@ class _Ground:
 
 
 def drop_redundant(task: Task, actions: Sequence[Action], expired: Callable[[], bool] = lambda: False) -> list[Action]:
-    """The plan without actions that the goal does not need; not all of them if the time is up before."""
+    """The plan without actions that the goal does not need; stops early when time is up."""
     ground = {action: _Ground.of(task, action) for action in set(actions)}
     plan = [ground[action] for action in actions]
     positive, negative = frozenset(task.goal.positive.tolist()), frozenset(task.goal.negative.tolist())
@@ -163,7 +163,7 @@ def shortcuts(
     expired: Callable[[], bool] = lambda: False,
     threads: int | None = None,
 ) -> Iterator[list[Action]]:
-    """Cheaper plans of one sweep over the states of a plan, each by all shortcuts found so far."""
+    """Cheaper plans found in one sweep over the states of a plan; each uses all shortcuts found so far."""
     road = _Road(task, actions)
     shown = time.monotonic()
     size = 1
@@ -183,7 +183,7 @@ def shortcuts(
 
 
 class _Road:
-    """A plan's states as places of a road, with shortcuts from place to place."""
+    """The states of a plan as places along a road, with shortcuts between places."""
 
     def __init__(self, task: Task, actions: Sequence[Action]) -> None:
         self.task = task
@@ -197,7 +197,7 @@ class _Road:
             self.links[i].append((i + 1, task.action_cost(action), [action]))
 
     def add_shortcuts(self, start: int, tree: LookaheadTree) -> bool:
-        """Whether the tree from a place of the road holds shortcuts."""
+        """Adds the shortcuts in the tree from place `start`; returns whether there were any."""
         hashes = _node_hashes(tree)
         known = np.fromiter(self.place, np.uint64, len(self.place))
         nodes = set(np.flatnonzero(np.isin(hashes, known)).tolist()) | {int(node) for node in tree.goal_nodes[:1]}
@@ -207,7 +207,7 @@ class _Road:
             if end is None or self.states[end] != tree.state_of(node):
                 if not self.task.goal.holds(tree.state_of(node)):
                     continue
-                end = len(self.states) - 1  # another goal state than the plan's own is as good
+                end = len(self.states) - 1  # any goal state is as good as the plan's own
             if end <= start:
                 continue
             cost = self._path_cost(tree, node)
@@ -224,7 +224,7 @@ class _Road:
         return sum(self.task.action_cost(action) for action in tree.path_to(node))
 
     def improved(self) -> Iterator[list[Action]]:
-        """The cheapest way along the road, if it is cheaper than the last one."""
+        """The cheapest route along the road, if it is cheaper than the last one."""
         total = np.full(len(self.states), np.inf)
         total[0] = 0.0
         came: list[tuple[int, list[Action]]] = [(-1, [])] * len(self.states)
@@ -245,7 +245,7 @@ class _Road:
 
 
 def _mix(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A pseudo-random number for every atom (the finaliser of the SplitMix64 generator)."""
+    """One pseudo-random number per atom (the finaliser of the SplitMix64 generator)."""
     x = codes.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -253,12 +253,12 @@ def _mix(codes: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 
 def _atoms_hash(codes: NDArray[np.int64]) -> np.uint64:
-    """Sum of the atoms' numbers, modulo 2^64."""
+    """The sum of the atoms' pseudo-random numbers, modulo 2^64."""
     return np.uint64(_mix(codes).sum(dtype=np.uint64))
 
 
 def _node_hashes(tree: LookaheadTree) -> NDArray[np.uint64]:
-    """Hash of every state of a tree: the root's, plus what was added, minus what was deleted."""
+    """The hash of every state in a tree: the root's hash, plus the atoms added, minus the atoms deleted."""
 
     def sums(codes: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.uint64]:
         running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mix(codes), dtype=np.uint64)])

@@ -1,6 +1,6 @@
 """Stage `policy`: what scores the states of a tree: a trained network, or a yardstick to compare it with.
 
-PyTorch is imported where a network is used and not before: yardsticks start seven times faster without.
+PyTorch is imported only where a network is used: without it, yardsticks start seven times faster.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 
 BATCH_ATOMS = 2_000_000
-"""Most atoms of graphs that one pass of the network takes, unless a single tree has more: bounds the memory."""
+"""Most atoms in the graphs of one network pass, unless a single tree has more; bounds the memory."""
 
 
 class LearnedPolicy(Planner):
-    """Q-values by a network."""
+    """A policy whose Q-values come from a trained network."""
 
     def __init__(
         self,
@@ -49,16 +49,16 @@ class LearnedPolicy(Planner):
         self.encoding = encoding
         self.vocabulary = vocabulary
         self.threads = threads
-        """Of lookahead and graphs; None for all cores."""
+        """Threads for lookahead and graphs; None for one per core."""
         self.layers = layers
         """Rounds of message passing; None for the network's own number."""
         self.graphs = self._recorded_pass()
         self.signature = signature
-        """Of the domain it was trained on; None where nobody recorded it."""
+        """Signature of the domain it was trained on; None if unknown."""
 
     @classmethod
     def of(cls, file: PolicyFile, device: str = "cpu", *, threads: int | None = None) -> LearnedPolicy:
-        """The policy of a file on a device."""
+        """The policy in an opened file, moved to a device."""
         network = file.network.to(device).eval()
         return cls(network, file.encoding, file.lookahead, file.vocabulary, threads=threads, signature=file.signature)
 
@@ -70,14 +70,14 @@ class LearnedPolicy(Planner):
         return cls.of(load_policy_file(path, domain), device)
 
     def check_domain(self, domain: Domain) -> None:
-        """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
+        """Raises a `WrongPolicyError` with the differences if the policy was trained on another domain."""
         from saltus.model.policy_file import check_signature
 
         if self.signature is not None:
             check_signature(self.signature, domain)
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
-        """Trees and their Q-values, in as few passes of the network as memory allows."""
+        """One decision per situation, in as few network passes as memory allows."""
         with self.clock.timing("lookahead"):
             trees = lookahead_batch(situations, self.lookahead, threads=self.threads)
         values: list[NDArray[np.float32]] = []
@@ -86,13 +86,13 @@ class LearnedPolicy(Planner):
         return [Decision(tree, q) for tree, q in zip(trees, values, strict=True)]
 
     def goal_policy(self) -> GoalCountPolicy:
-        """Goals reached: no pass of the network."""
+        """The goal-count policy with the same lookahead; it needs no network."""
         policy = GoalCountPolicy(np.random.default_rng(0), self.lookahead)
         policy.clock = self.clock
         return policy
 
     def values(self, trees: Sequence[LookaheadTree]) -> list[NDArray[np.float32]]:
-        """Q-values of the states of some trees, by one pass of the network."""
+        """Q-values of the states in each tree, from one network pass."""
         if all(len(tree) == 1 for tree in trees):
             return [np.zeros(0, np.float32) for _ in trees]
         with self.clock.timing("graph"):
@@ -102,7 +102,7 @@ class LearnedPolicy(Planner):
         return np.split(q, batch.candidate_offset[1:-1])
 
     def _q(self, batch: GraphBatch) -> NDArray[np.float32]:
-        """Q-values of a batch's candidates."""
+        """Q-values of all candidates in a batch."""
         import torch
 
         from saltus.model import make_layout
@@ -117,13 +117,13 @@ class LearnedPolicy(Planner):
             return q
 
     def _recorded_pass(self) -> RecordedPass | None:
-        """Recorded passes of the network, where it is on a GPU that can replay them."""
+        """Recorded passes of the network, or None unless it is on a GPU that can replay them."""
         from saltus.model.recorded_pass import recorded_pass
 
         return recorded_pass(self.network, self.encoding.is_joint)
 
     def _atoms(self, tree: LookaheadTree) -> int:
-        """About the atoms of a tree's graphs."""
+        """The approximate number of atoms in a tree's graphs."""
         task = tree.task
         state = sum(len(rows) for rows in task.static_atoms) + len(tree.root) + len(task.objects)
         changes = len(tree.added) + len(tree.deleted) + 2 * len(tree)
@@ -131,7 +131,7 @@ class LearnedPolicy(Planner):
 
 
 def batches(entries: Sequence[Entry], sizes: Sequence[int], most: int) -> Iterator[list[Entry]]:
-    """The entries in order, in parts whose sizes add up to at most `most`, or of one entry."""
+    """The entries in order, split into parts of total size at most `most`; a larger entry is a part of its own."""
     part: list[Entry] = []
     total = 0
     for entry, size in zip(entries, sizes, strict=True):
@@ -145,25 +145,25 @@ def batches(entries: Sequence[Entry], sizes: Sequence[int], most: int) -> Iterat
 
 
 class Yardstick(Planner):
-    """A policy without training, to compare others with."""
+    """A policy that needs no training, to compare others with."""
 
     def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
         super().__init__(lookahead or LookaheadSpec())
         self.rng = rng
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
-        """Trees with the yardstick's values."""
+        """One decision per situation, with the yardstick's values."""
         with self.clock.timing("lookahead"):
             trees = lookahead_batch(situations, self.lookahead)
         return [Decision(tree, self.values(tree)) for tree in trees]
 
     @abstractmethod
     def values(self, tree: LookaheadTree) -> NDArray[np.float32]:
-        """A value for every state of a tree but the root's."""
+        """A value for every state in a tree except the root."""
 
 
 class RandomPolicy(Yardstick):
-    """Every state of the tree is as good as any other."""
+    """Values every state of the tree at random."""
 
     def values(self, tree: LookaheadTree) -> NDArray[np.float32]:
         """Random values."""
@@ -171,10 +171,10 @@ class RandomPolicy(Yardstick):
 
 
 class GoalCountPolicy(Yardstick):
-    """The state with the most goal literals, ties at random."""
+    """Prefers the state with the most satisfied goal literals; ties are broken at random."""
 
     def values(self, tree: LookaheadTree) -> NDArray[np.float32]:
-        """The number of satisfied goal literals and a random fraction."""
+        """The number of satisfied goal literals plus a random fraction."""
         return (tree.goals[1:] + 0.5 * self.rng.random(len(tree) - 1)).astype(np.float32)
 
 
@@ -182,4 +182,4 @@ YARDSTICKS: dict[str, Callable[[np.random.Generator, LookaheadSpec | None], Plan
     "random": RandomPolicy,
     "goal-count": GoalCountPolicy,
 }
-"""Policies that need no training, by their names on the command line."""
+"""Policies that need no training, by their name on the command line."""

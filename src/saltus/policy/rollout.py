@@ -1,8 +1,9 @@
-"""Stage `policy`: the loop. At every state a tree, a Q-value for each of its states, and a jump to one of them.
+"""Stage `policy`: the loop. At every state: a tree, a Q-value for each of its states, and a jump to one of them.
 
-`Rollout` is one trajectory as a machine: it asks for a decision and takes a step. `rollout` runs one rollout as a
-generator, `run_rollouts` many side by side, so that the network sees all of their trees at once. Training, planning
-and benchmarking use the same loop. The paper's section "Testing": states visited before are never jumped to.
+`Rollout` is a policy playing a task, as a state machine: it asks for a decision and takes a jump. `run_rollout` runs
+one rollout as a generator; `run_rollouts` runs many side by side, so that the network sees all of their trees at once.
+Training, planning and benchmarking use the same loop. As in the paper's section "Testing", a rollout never jumps to a
+state that it has visited.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from saltus.policy.choose import Chooser, Greedy
 from saltus.task import Action, Goal, State, Task
 
 Situation = tuple[Task, State, Goal]
+"""What a lookahead starts from and a policy decides about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,18 +31,18 @@ class Decision:
 
     tree: LookaheadTree
     q: NDArray[np.float32] = field(repr=False)
-    """[nodes - 1]: of node i + 1."""
+    """[nodes - 1]: entry i belongs to node i + 1."""
 
 
 class Policy(Protocol):
-    """Whatever scores the states of lookahead trees."""
+    """Anything that scores the states of lookahead trees."""
 
     @property
     def lookahead(self) -> LookaheadSpec:
-        """Trees it wants."""
+        """The trees that the policy decides on."""
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
-        """A decision for every situation."""
+        """One decision per situation."""
 
 
 class Ending(StrEnum):
@@ -48,36 +50,36 @@ class Ending(StrEnum):
 
     SOLVED = "solved"
     DEAD_END = "dead end"
-    """The state has no successor, or the goal is out of reach from it and the rollout was to end there."""
+    """The state has no successor, or the goal cannot be reached from it and the rule says to end there."""
     PROVEN_DEAD_END = "proven dead end"
-    """The goal is out of reach from the state and all others that can be reached."""
+    """The goal cannot be reached from the state, nor from any state that can be reached from it."""
     STUCK = "stuck"
-    """Every state of the tree was visited before, or is a dead end that was avoided."""
+    """Every state of the tree has been visited, or is a dead end that the rollout avoids."""
 
 
 class DeadEndRule(StrEnum):
-    """What a rollout does about states from which the goal is out of reach even for actions that delete nothing."""
+    """What a rollout does about dead ends: states from which the goal cannot be reached even if nothing is deleted."""
 
     IGNORE = "ignore"
     AVOID = "avoid"
-    """Does not jump there; ends once it is in one."""
+    """Does not jump to dead ends; ends once it is in one."""
     END = "end"
-    """Ends there: to learn from."""
+    """Jumps to dead ends and ends there, to learn from them."""
 
     @classmethod
     def when_playing(cls, spec: LookaheadSpec) -> DeadEndRule:
-        """What a policy with such a lookahead does when it plays."""
+        """The rule for a policy with this lookahead when it plays."""
         return cls.AVOID if spec.dead_ends == "relaxed" else cls.IGNORE
 
     @classmethod
     def when_exploring(cls, spec: LookaheadSpec) -> DeadEndRule:
-        """What it does when it explores."""
+        """The rule for a policy with this lookahead when it explores."""
         return cls.END if spec.dead_ends == "relaxed" else cls.IGNORE
 
 
 MAX_DEAD_ENDS = 100
-"""Dead ends that one decision may find; the next candidate is jumped to unseen. A test takes tenths of a second
-on the largest problems (once some seconds, to ground actions), and policies that were trained with dead ends put few of
+"""Most dead ends that one decision may find; the next candidate is taken untested. A test takes tenths of a second on
+the largest problems (the first some seconds, to ground the actions), and policies trained with dead ends rank few of
 them first."""
 
 
@@ -89,7 +91,7 @@ class Step:
     tree: LookaheadTree = field(repr=False)
     q: NDArray[np.float32] = field(repr=False)
     node: int
-    """Node of the tree jumped to."""
+    """Number of the tree's node that was jumped to."""
     successor: State
     solved: bool
     """Whether the successor satisfies the goal."""
@@ -101,13 +103,13 @@ class Step:
 
 
 class DeadEnds:
-    """States of a task from which the goal is seen to be out of reach: asked with `in`, answers remembered by hash."""
+    """The dead ends of a task: `state in dead_ends` tests a state and remembers the answer by the state's hash."""
 
     def __init__(self, task: Task, goal: Goal) -> None:
         self.task = task
         self.goal = goal
         self.seconds = 0.0
-        """What asking has taken."""
+        """Total time that the tests have taken."""
         self._known: dict[int, bool] = {}
         self._count = 0
 
@@ -126,7 +128,7 @@ class DeadEnds:
 
 
 class Rollout:
-    """One rollout: `situation` is what must be decided next, `advance` takes the jump, `ending` is set at the end."""
+    """One rollout: `situation` is to be decided next, `advance` takes the jump, `ending` is set at the end."""
 
     def __init__(
         self,
@@ -142,7 +144,7 @@ class Rollout:
         self.goal = task.goal if goal is None else goal
         self.chooser = chooser or Greedy()
         self.take_goals = take_goals
-        """Whether a goal state in the tree is jumped to whatever its Q-value."""
+        """Whether a goal state in the tree is taken whatever its Q-value."""
         self.dead_end_rule = dead_end_rule
         self.state = task.initial_state
         self.visited = {self.state}
@@ -152,11 +154,11 @@ class Rollout:
 
     @property
     def situation(self) -> Situation:
-        """Task, state and goal to decide about."""
+        """The task, state and goal to decide about next."""
         return self.task, self.state, self.goal
 
     def advance(self, decision: Decision) -> Step | None:
-        """The jump taken; None where there is none, and the rollout has ended."""
+        """The jump taken; None if there is none, in which case the rollout has ended."""
         tree = decision.tree
         found = self._pick(decision)
         if found is None:
@@ -185,17 +187,17 @@ class Rollout:
             successor = tree.state_of(candidate + 1)
             if successor in self.visited:
                 continue
-            is_asked = self.dead_end_rule is DeadEndRule.AVOID and len(self.dead_ends) - before < MAX_DEAD_ENDS
-            if not is_asked or successor not in self.dead_ends:
+            is_tested = self.dead_end_rule is DeadEndRule.AVOID and len(self.dead_ends) - before < MAX_DEAD_ENDS
+            if not is_tested or successor not in self.dead_ends:
                 return candidate + 1, successor
-            if len(self.dead_ends) == before + 1 and self.state in self.dead_ends:  # then so is all that follows
+            if len(self.dead_ends) == before + 1 and self.state in self.dead_ends:  # then so are all candidates
                 self.ending = Ending.PROVEN_DEAD_END
                 return None
         return None
 
 
 def run_rollout(policy: Policy, rollout: Rollout) -> Iterator[Step]:
-    """Jumps of one rollout until it ends; whoever takes them may stop at any time."""
+    """The jumps of one rollout until it ends; the caller may stop at any time."""
     while rollout.ending is None:
         step = rollout.advance(policy.decide([rollout.situation])[0])
         if step is not None:
@@ -203,9 +205,9 @@ def run_rollout(policy: Policy, rollout: Rollout) -> Iterator[Step]:
 
 
 def run_rollouts(policy: Policy, rollouts: Sequence[Rollout]) -> Iterator[list[tuple[int, Step]]]:
-    """Jumps of many rollouts side by side: for every round, the number of each rollout that jumped and its step.
+    """The jumps of many rollouts side by side: each turn yields the index and step of every rollout that jumped.
 
-    Which rollouts still go on is asked anew for every round: set `ending` to stop one.
+    Every turn advances the rollouts that have no `ending`; set it to stop one.
     """
     while running := [i for i, rollout in enumerate(rollouts) if rollout.ending is None]:
         decisions = policy.decide([rollouts[i].situation for i in running])

@@ -1,15 +1,15 @@
-"""Stage `policy`: search around a policy. Best-first over jumps, with backtracking, where the greedy rollout failed.
+"""Stage `policy`: search around a policy: best-first over jumps, with backtracking, after the greedy rollout failed.
 
 A search node is a state that the policy has decided about: its tree and a Q-value for each of the tree's states. The
-open list holds the candidates of all such states. Two queues take turns: both order candidates by jumps so far minus a
-weight times the Q-value, one with a large weight (goes on where the policy is most hopeful, hence repairs mistakes near
-the end), one with weight 1 (Q-values count jumps to go, so this is the order of A*, which also revises early choices).
-Neither loses a candidate: every distinct successor of a state is in its tree, so the search ends without a plan only
-where all states that can be reached have been decided about, or seen to be lost (`LookaheadSpec.dead_ends`).
+open list holds the candidates of all such states. Two queues take turns; both order candidates by jumps so far minus a
+weight times the Q-value. One has a large weight: it goes on where the policy is most confident, and so repairs mistakes
+near the end. The other has weight 1: Q-values count jumps to go, so this is the order of A*, which also revises early
+jumps. Neither drops a candidate: every distinct successor of a state is in its tree, so the search ends without a plan
+only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`).
 
-Cost: one decision a search node. Of a tree only order and values are kept, eight bytes a state, and each queue holds
-only the next candidate of every search node; trees are made again by the kernel when one of their states is asked for,
-unless they are among the last ones used. The order is a function of policy, task and weights: nothing is random.
+Cost: one decision per search node. Of a tree only order and values are kept, eight bytes per state, and each queue
+holds only the next candidate of every search node. The kernel makes a tree again when one of its states is needed,
+unless it is among the last ones used. The order depends on policy, task and weights only: nothing is random.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy
 from saltus.task import Action, Goal, State, Task
 
 WEIGHTS = (10.0, 1.0)
-"""Weight of the Q-values in each of the queues, which take turns."""
+"""Weights of the Q-values in the queues, which take turns."""
 
 CACHED_NODES = 500_000
-"""States of the trees that are kept for the next candidate."""
+"""Most nodes of all trees that are kept for their next candidates."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchNode:
-    """A state that was decided about."""
+    """A state that the policy has decided about."""
 
     number: int
     state: State
     parent: SearchNode | None
     actions: tuple[Action, ...] = field(repr=False)
-    """From the parent's state to this one."""
+    """Actions from the parent's state to this one."""
     jumps: int
     candidates: NDArray[np.int32] = field(repr=False)
-    """Nodes of the tree, best Q-value first, ties first seen."""
+    """Nodes of the tree by descending Q-value; among equal values, in the order of the tree."""
     q: NDArray[np.float32] = field(repr=False)
-    """Of the candidates, in their order."""
+    """Q-values of the candidates, in the same order."""
 
     def path(self) -> list[Action]:
-        """Actions from the initial state."""
+        """The actions from the initial state to this one."""
         parts: list[tuple[Action, ...]] = []
         node: SearchNode | None = self
         while node is not None:
@@ -60,7 +60,7 @@ class SearchNode:
 
 
 class _Queue:
-    """The next candidate of every search node, the one with the least jumps so far minus weight times Q first."""
+    """The next candidate of every search node, ordered by jumps so far minus weight times Q-value."""
 
     def __init__(self, weight: float) -> None:
         self.weight = weight
@@ -72,14 +72,14 @@ class _Queue:
             heapq.heappush(self.heap, (priority, node.number, position))
 
     def pop(self, nodes: Sequence[SearchNode]) -> tuple[SearchNode, int]:
-        """A search node and its candidate; the node's next one takes the place."""
+        """The best candidate with its search node, whose next candidate takes its place."""
         _, number, position = heapq.heappop(self.heap)
         self.push(nodes[number], position + 1)
         return nodes[number], int(nodes[number].candidates[position])
 
 
 class JumpSearch:
-    """A search that may start from what a rollout has already decided."""
+    """A search that can start from the decisions of a rollout."""
 
     def __init__(
         self,
@@ -99,14 +99,14 @@ class JumpSearch:
         self.solution: list[Action] | None = None
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self._expired = expired
-        self._lost: dict[int, bool] = {}
+        self._dead_end_nodes: dict[int, bool] = {}
         self._queues = [_Queue(weight) for weight in weights]
         self._turn = 0
         self._trees: OrderedDict[int, LookaheadTree] = OrderedDict()
         self._cached = 0
 
     def add(self, decision: Decision, parent: SearchNode | None, actions: Sequence[Action]) -> SearchNode:
-        """Search node of a decision about the state that the actions lead to from the parent's."""
+        """The search node of a decision; `actions` lead to its state from the parent's."""
         tree = decision.tree
         order = _ranking(decision.q)
         jumps = 0 if parent is None else parent.jumps + 1
@@ -122,15 +122,17 @@ class JumpSearch:
         return node
 
     def expand(self, state: State, parent: SearchNode | None, actions: Sequence[Action]) -> tuple[SearchNode, Decision]:
-        """Search node of a state, decided about here and now."""
+        """The search node of a state, about which the policy decides now."""
         decision = self.policy.decide([(self.task, state, self.goal)])[0]
         node = self.add(decision, parent, actions)
         self._keep(node, decision.tree)
         return node, decision
 
     def run(self) -> Iterator[tuple[SearchNode, Decision]]:
-        """Search nodes as they are made, until `solution` is set, nothing is left, or the time has `expired`, which is
-        asked where many candidates are lost; may be stopped at any time."""
+        """Search nodes as they are made, until `solution` is set, no candidate is left, or `expired` says so.
+
+        `expired` is called after each candidate that is a dead end. The caller may stop at any time.
+        """
         if not self.nodes:
             yield self.expand(self.task.initial_state, None, ())
         while self.solution is None:
@@ -140,29 +142,30 @@ class JumpSearch:
             yield self.expand(*found)
 
     def _next(self) -> tuple[State, SearchNode, list[Action]] | None:
-        """The best candidate whose state is new, from the queue whose turn it is; None if there is none."""
+        """The best candidate with a new state from the queue whose turn it is; None if there is none."""
         queue = self._queues[self._turn]
         while queue.heap:
             node, candidate = queue.pop(self.nodes)
-            if self._lost.get(node.number):
+            if self._dead_end_nodes.get(node.number):
                 continue
             tree = self._tree(node)
-            if candidate >= len(tree):  # made again with less memory left, and cut off earlier
+            if candidate >= len(tree):  # made again with less memory left, and truncated earlier
                 continue
             state = tree.state_of(candidate)
             if state in self.known:
                 continue
-            if self._avoids(state):
-                if node.number not in self._lost:  # where the node itself is lost, so is all that follows
-                    self._lost[node.number] = self._avoids(node.state)
+            if self._is_dead_end(state):
+                if node.number not in self._dead_end_nodes:  # if the node is one, so are all its candidates
+                    self._dead_end_nodes[node.number] = self._is_dead_end(node.state)
                 if self._expired():
                     return None
                 continue
             self._turn = (self._turn + 1) % len(self._queues)
             return state, node, tree.path_to(candidate)
-        return None  # an empty queue has offered every candidate there is
+        return None  # an empty queue has offered every candidate
 
-    def _avoids(self, state: State) -> bool:
+    def _is_dead_end(self, state: State) -> bool:
+        """Whether the state is a dead end that the policy avoids; False if its rule is another."""
         return DeadEndRule.when_playing(self.policy.lookahead) is DeadEndRule.AVOID and state in self.dead_ends
 
     def _tree(self, node: SearchNode) -> LookaheadTree:
@@ -183,7 +186,7 @@ class JumpSearch:
 
 
 def _ranking(q: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Numbers of Q-values, best first; values as close as rounding may bring them are equal, and the first wins."""
+    """Indices of Q-values in descending order; values within rounding error count as equal and keep their order."""
     if not len(q):
         return np.zeros(0, np.int32)
     quantum = TIE * max(1.0, abs(float(q.max())))

@@ -1,4 +1,4 @@
-"""Larger problems: their sizes, the domain found by what it says and not by its name, and domains nobody knows."""
+"""Generated problems: their sizes, finding the generator by a domain's contents and not its name, unknown domains."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_problems_are_three_to_five_times_larger_and_the_same_every_time(name: s
 
 
 def test_a_generated_task_is_that_of_the_generated_text() -> None:
-    """With the registered domain and with a copy that has another name."""
+    """Both with the registered domain and with a copy under another name."""
     copy = domain_of(text_of("ferry").replace("(domain ferry", "(domain boats"))
     text = generate_problem("ferry", "easy", 2, 5, 3)
     domain = parse_domain(Source.from_file(DOMAINS["ferry"].path))
@@ -61,13 +61,13 @@ def test_similar_problems_are_no_larger_and_the_same_every_time() -> None:
     assert similar_problems(domain_of(text_of("ferry").replace("sail", "swim")), 90, 5) == []
 
 
-def test_where_no_problem_is_as_large_the_nearest_are_taken() -> None:
+def test_the_nearest_sizes_are_taken_if_no_problem_is_as_large() -> None:
     domain = parse_domain(Source.from_file(DOMAINS["blocksworld"].path))
     assert larger_problems(domain, 5_000, 2)
     assert larger_problems(domain, 5, 0) == []
 
 
-def test_a_domain_of_another_name_has_its_generator() -> None:
+def test_a_domain_under_another_name_has_its_generator() -> None:
     domain = domain_of(text_of("blocksworld").replace("(domain blocksworld)", "(domain my-blocks)"))
     assert domain.name == "my-blocks"
     found = larger_problems(domain, 10, 2)
@@ -75,7 +75,7 @@ def test_a_domain_of_another_name_has_its_generator() -> None:
     assert all(task.domain is domain for task in found)
 
 
-def test_a_domain_that_differs_has_none() -> None:
+def test_a_different_domain_has_no_generator() -> None:
     domain = domain_of(text_of("blocksworld").replace("pickup", "lift").replace("pick-up", "lift"))
     assert find_domain(domain) is None
     assert larger_problems(domain, 10, 2) == []

@@ -312,7 +312,7 @@ def test_a_thousand_training_problems_take_seconds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(DOMAINS))
-def test_senseless_sizes_are_refused_by_name(name: str) -> None:
+def test_invalid_sizes_are_refused_by_name(name: str) -> None:
     sizes = draw_sizes(name, "training", 9, 10)
     for field in dataclasses.fields(sizes):
         for value in (-1, 2.5, "3"):

@@ -1,5 +1,7 @@
-"""Problems of domains that have a generator: some times larger than those at hand, to choose a policy by; and as small
-as those, to learn from."""
+"""Stage `domains`: problems generated for a training set, for domains that have a generator.
+
+Some are several times larger than the training problems, to select a policy by; others are as small, to learn from.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.task import Task, build_task
 
 SPLITS = ("validation", "easy", "medium", "test", "hard")
-"""Where larger problems may be found, from small to large."""
+"""Splits to look for larger problems in, from small to large."""
 
 PROBES = 12
-"""Problems tried of every split and seed, from its smallest to its largest."""
+"""Problems tried per split and seed, from the smallest to the largest."""
 
 SEEDS = 8
 
@@ -33,10 +35,10 @@ def find_domain(domain: Domain) -> str | None:
 def larger_problems(
     domain: Domain, objects: int, count: int, seed: int = 0, *, least: float = 3.0, most: float = 5.0
 ) -> list[Task]:
-    """`count` tasks with about `least` to `most` times so many objects, smallest first.
+    """`count` tasks with about `least` to `most` times `objects` objects, smallest first.
 
-    None if the domain has no generator; where the generator has no problem of such sizes, the next larger ones, or the
-    largest it has.
+    The list is empty if the domain has no generator. If the generator has no problems of these sizes, the tasks are the
+    next larger ones, or its largest.
     """
     name = find_domain(domain)
     if name is None or count == 0:
@@ -56,7 +58,7 @@ def larger_problems(
 
 
 def similar_problems(domain: Domain, objects: int, count: int, seed: int = 0) -> list[Task]:
-    """`count` tasks of the generator's training split, less those with more than so many objects, smallest first."""
+    """Those of `count` tasks of the generator's training split that have at most `objects` objects, smallest first."""
     name = find_domain(domain)
     if name is None or count == 0 or "training" not in DOMAINS[name].splits:
         return []
@@ -67,7 +69,7 @@ def similar_problems(domain: Domain, objects: int, count: int, seed: int = 0) ->
 def _probe(
     name: str, domain: Domain, split: str, seed: int, least: float, most: float
 ) -> tuple[list[Task], list[Task]]:
-    """Tasks of a split with `least` to `most` objects, and the one after them or the last one before."""
+    """Tasks of a split with `least` to `most` objects; and the first larger task, or else the split's last."""
     found: list[Task] = []
     task: Task | None = None
     for index in range(PROBES):
@@ -89,23 +91,25 @@ def generated_task(
     *,
     domain: Domain | None = None,
 ) -> Task:
-    """The task of problem `index` of `count` in a split, as `generate_problem` makes it; of one's own copy of the
-    domain, if there is one."""
+    """The task of problem `index` of `count` in a split, as `generate_problem` makes it.
+
+    With `domain`, the task belongs to that copy of the domain.
+    """
     own = _registered(name)
     text = generate_problem(name, split, index, count, seed, overrides)
-    known = own if domain is None else replace(domain, name=own.name)  # the user's may differ
+    known = own if domain is None else replace(domain, name=own.name)  # the user's copy may have another name
     problem = parse_problem(Source.from_bytes(text.encode(), f"{name}-{split}"), known)
     return build_task(own if domain is None else domain, problem)
 
 
 @cache
 def _registered(name: str) -> Domain:
-    """The domain of the registry, read once."""
+    """A domain of the registry, read once."""
     return parse_domain(Source.from_file(DOMAINS[name].path))
 
 
 def _spread(tasks: Sequence[Task], count: int) -> list[Task]:
-    """`count` entries spread evenly, the first and the last among them."""
+    """`count` tasks, spread evenly over the list, including the first and the last."""
     if len(tasks) <= count:
         return list(tasks)
     return [tasks[round(i * (len(tasks) - 1) / max(1, count - 1))] for i in range(count)]

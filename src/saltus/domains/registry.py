@@ -1,8 +1,7 @@
-"""The registry of the 21 domains, and problems of a domain by split or by sizes.
+"""Stage `domains`: the registry of the 21 domains, and problems of a domain by split or by sizes.
 
-Takes a name, a split and a position in it (or sizes), and a seed; gives PDDL text. It stands apart
-from the package's `__init__` so that the generators imported here do not hide the folders of the
-same names.
+Takes a name, a split and a position in it (or sizes), and a seed; gives PDDL text. The registry is not in the package's
+`__init__`, because the generators imported here would hide the folders of the same names.
 """
 
 from __future__ import annotations
@@ -41,20 +40,20 @@ SPLIT_NAMES = ("training", "validation", "easy", "medium", "hard", "test")
 
 
 class GeneratorModule(Protocol):
-    """What a module `NAME/generator.py` holds."""
+    """The contents of a module `NAME/generator.py`."""
 
     __name__: str
 
     @property
     def Sizes(self) -> type[Any]:  # noqa: N802 (a module's class)
-        """Frozen dataclass of integers; senseless ones raise ConfigurationError with the field's name."""
+        """A frozen dataclass of integers; invalid values raise a `ConfigurationError` with the field's name."""
 
     @property
     def SPLITS(self) -> Mapping[str, Callable[[int, int, random.Random], Any]]:  # noqa: N802 (a module's constant)
-        """Sizes of problem i of n, for every split."""
+        """For each split, a function that gives the sizes of problem i of n."""
 
     def generate(self, sizes: Any, name: str, rng: random.Random) -> str:
-        """PDDL text of one solvable problem."""
+        """The PDDL text of one solvable problem."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,9 @@ class DomainEntry:
     """One domain of the registry."""
 
     name: str
-    """Name on the command line and in `DOMAINS`."""
+    """The domain's name on the command line and in `DOMAINS`."""
     summary: str
-    """One line on what the problems ask for."""
+    """What the problems ask for, in one line."""
     path: Path
     """The domain file."""
     module: GeneratorModule
@@ -77,11 +76,11 @@ class DomainEntry:
 
     @property
     def splits(self) -> Mapping[str, Callable[[int, int, random.Random], Any]]:
-        """What draws the sizes of every split."""
+        """For each split, the function that draws its sizes."""
         return self.module.SPLITS
 
     def ends(self, split: str) -> tuple[Any, Any]:
-        """Smallest and largest sizes of a split."""
+        """The smallest and the largest sizes of a split."""
         first, last = (self.splits[split](index, 2, random.Random(0)) for index in (0, 1))
         return first, last
 
@@ -100,7 +99,7 @@ DOMAINS: dict[str, DomainEntry] = dict(
         _entry("depots", depots, "restack crates on pallets with hoists and trucks"),
         _entry("driverlog", driverlog, "deliver packages with trucks that need drivers"),
         _entry("ferry", ferry, "take cars to other locations, one at a time"),
-        _entry("floortile", floortile, "paint a floor without painting oneself in"),
+        _entry("floortile", floortile, "paint a floor without blocking the way"),
         _entry("freecell", freecell, "solve deals of the solitaire game"),
         _entry("goldminer", goldminer, "reach gold through rock with laser and bombs"),
         _entry("grid", grid, "carry keys to their places through locked cells"),
@@ -109,8 +108,8 @@ DOMAINS: dict[str, DomainEntry] = dict(
         _entry("miconic", miconic, "take passengers to their floors with one lift"),
         _entry("reward", reward, "pick up rewards on a grid with blocked cells"),
         _entry("rovers", rovers, "sample soil and rock, take images, send the results"),
-        _entry("satellite", satellite, "take images with satellites, sizes of the IPC"),
-        _entry("satellite-paper", satellite_paper, "the same domain, the paper's other sizes"),
+        _entry("satellite", satellite, "take images with satellites (the IPC's sizes)"),
+        _entry("satellite-paper", satellite_paper, "take images with satellites (the paper's own sizes)"),
         _entry("sokoban", sokoban, "push boxes to their places in a walled room"),
         _entry("spanner", spanner, "collect spanners on a one-way walk, tighten nuts"),
         _entry("transport", transport, "deliver packages with vehicles of limited capacity"),
@@ -120,24 +119,24 @@ DOMAINS: dict[str, DomainEntry] = dict(
 
 
 def _find(name: str) -> DomainEntry:
-    """The entry of a domain; ConfigurationError with the known names otherwise."""
+    """The entry of a domain; an unknown name raises a `ConfigurationError` with the known ones."""
     if name not in DOMAINS:
-        hint = suggestion(name, DOMAINS) or f"; known are {', '.join(DOMAINS)}"
+        hint = suggestion(name, DOMAINS) or f"; expected one of {', '.join(DOMAINS)}"
         raise ConfigurationError(f"unknown domain {name!r}{hint}")
     return DOMAINS[name]
 
 
 def _refuse_unknown(entry: DomainEntry, sizes: Mapping[str, int]) -> None:
-    """Nothing; ConfigurationError where `sizes` names a field the domain does not have."""
+    """Raises a `ConfigurationError` if `sizes` names a field that the domain does not have."""
     known = [field.name for field in fields(entry.sizes)]
     for field in sizes:
         if field not in known:
-            hint = suggestion(field, known) or f"; it has {', '.join(known)}"
+            hint = suggestion(field, known) or f"; expected one of {', '.join(known)}"
             raise ConfigurationError(f"{entry.name} has no size {field!r}{hint}")
 
 
 def _random(name: str, split: str, index: int, seed: int) -> random.Random:
-    """The generator of one problem; problems of other splits, indices or seeds have others."""
+    """The random generator for one problem; it depends on domain, split, index and seed."""
     return random.Random(f"{name}/{split}/{seed}/{index}")
 
 
@@ -149,9 +148,9 @@ def draw_sizes(
     seed: int = 0,
     overrides: Mapping[str, int] | None = None,
 ) -> Any:
-    """Sizes of problem `index` (from 0) of `count` in a split, some fields overridden.
+    """The sizes of problem `index` (from 0) of `count` in a split, with some fields overridden.
 
-    They are the sizes `generate_problem` uses for the same arguments.
+    `generate_problem` uses these sizes for the same arguments.
     """
     return _drawn(name, split, index, count, seed, overrides)[0]
 
@@ -159,13 +158,13 @@ def draw_sizes(
 def _drawn(
     name: str, split: str, index: int, count: int, seed: int, overrides: Mapping[str, int] | None
 ) -> tuple[Any, random.Random]:
-    """Sizes, and the random generator to go on with."""
+    """The sizes, and the random generator to continue with."""
     entry = _find(name)
     if split not in entry.splits:
-        hint = suggestion(split, entry.splits) or f"; it has {', '.join(entry.splits)}"
+        hint = suggestion(split, entry.splits) or f"; expected one of {', '.join(entry.splits)}"
         raise ConfigurationError(f"{name} has no split {split!r}{hint}")
     if not 0 <= index < count:
-        raise ConfigurationError(f"index must be in 0..{count - 1}, not {index}")
+        raise ConfigurationError(f"index must be from 0 to {count - 1}, not {index}")
     rng = _random(name, split, index, seed)
     sizes = entry.splits[split](index, count, rng)
     if overrides:
@@ -182,16 +181,16 @@ def generate_problem(
     seed: int = 0,
     overrides: Mapping[str, int] | None = None,
 ) -> str:
-    """PDDL text of problem `index` (from 0) of `count` in a split.
+    """The PDDL text of problem `index` (from 0) of `count` in a split.
 
-    The count only spreads the sizes over the split's range; seed and index decide the rest.
+    The count only spreads the sizes over the split's range; seed and index determine the rest.
     """
     sizes, rng = _drawn(name, split, index, count, seed, overrides)
     return DOMAINS[name].module.generate(sizes, f"{name}-{split}-{index + 1:03}", rng)
 
 
 def generate_sizes(name: str, sizes: Any, seed: int = 0) -> str:
-    """PDDL text of one problem of given sizes: an instance of the domain's `Sizes` or a mapping."""
+    """The PDDL text of one problem with the given sizes: an instance of the domain's `Sizes`, or a mapping."""
     entry = _find(name)
     if isinstance(sizes, Mapping):
         _refuse_unknown(entry, sizes)

@@ -1,12 +1,12 @@
-"""Sizes of generated problems: what a split of a domain draws, smallest problem first.
+"""Stage `domains`: the sizes of generated problems: what a split of a domain draws, smallest problem first.
 
-Takes the position of a problem in its split (index of count) and a random generator, gives the
-domain's `Sizes`. A split spreads sizes over its whole range whatever the count: index 0 is the
-smallest problem, index count - 1 the largest, both exactly. Three kinds are enough:
+Takes the position of a problem in its split (index of count) and a random generator; gives the domain's `Sizes`. A
+split spreads sizes over its whole range whatever the count: index 0 is exactly the smallest problem, index count - 1
+exactly the largest. There are three kinds of split:
 
 - `Ramp`: every field grows linearly from the smallest to the largest sizes;
-- `Steps`: a hand-written list of sizes, walked from the first to the last;
-- `Drawn`: the number of objects grows linearly, the domain draws sizes with that many objects.
+- `Steps`: a hand-written list of sizes, taken from the first to the last;
+- `Drawn`: the number of objects grows linearly, and the domain draws sizes with that many objects.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Split = Callable[[int, int, random.Random], S]
 
 
 def refuse_below(sizes: object, **minimum: int) -> None:
-    """Nothing; raises ConfigurationError naming the first field of `sizes` below its minimum."""
+    """Raises a `ConfigurationError` that names the first field of `sizes` below its minimum, if there is one."""
     for field, least in minimum.items():
         value = getattr(sizes, field)
         if not isinstance(value, int) or isinstance(value, bool):
@@ -37,13 +37,13 @@ def refuse_below(sizes: object, **minimum: int) -> None:
 
 
 def refuse_above(field: str, value: int, most: int, why: str) -> None:
-    """Nothing; raises ConfigurationError naming `field` where `value` exceeds `most`."""
+    """Raises a `ConfigurationError` that names `field` if `value` exceeds `most`."""
     if value > most:
         raise ConfigurationError(f"{field} must be at most {most} ({why}), not {value}")
 
 
 def between(low: int, high: int, index: int, count: int) -> int:
-    """Integer on the line from `low` (index 0) to `high` (index count - 1).
+    """The integer at `index` on the line from `low` (index 0) to `high` (index count - 1).
 
     Halves are rounded up, so that parallel lines stay parallel.
     """
@@ -59,9 +59,9 @@ class Ramp(Generic[S]):
     smallest: S
     largest: S
     drawn: tuple[str, ...] = ()
-    """Fields drawn uniformly between the two ends instead, except at the ends."""
+    """Fields drawn uniformly between the ends instead, except at the ends."""
     adjust: Callable[[dict[str, int]], Mapping[str, int]] | None = None
-    """Repairs a combination that rounding or drawing made senseless; not used at the ends."""
+    """Repairs a combination that rounding or drawing made invalid; not used at the ends."""
 
     def __call__(self, index: int, count: int, rng: random.Random) -> S:
         if index == 0:
@@ -81,7 +81,7 @@ class Ramp(Generic[S]):
 
 @dataclass(frozen=True)
 class Steps(Generic[S]):
-    """Sizes from a list, smallest first; a count below its length skips some."""
+    """Sizes from a list, smallest first; a count below the list's length skips some."""
 
     listed: tuple[S, ...]
 
@@ -97,7 +97,7 @@ class Drawn(Generic[S]):
     largest: S
     objects: Callable[[S], int]
     draw: Callable[[int, random.Random], S]
-    """Sizes with as many objects as the first argument says."""
+    """Draws sizes with the given number of objects."""
 
     def __call__(self, index: int, count: int, rng: random.Random) -> S:
         if index == 0:

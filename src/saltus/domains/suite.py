@@ -1,11 +1,11 @@
-"""Suites on disk: problems of a domain written in the layout that `saltus.task.find_suite` reads.
+"""Stage `domains`: suites on disk: problems of a domain, written in the layout that `saltus.task.find_suite` reads.
 
     domain.pddl
     training/p001.pddl ...      validation/p001.pddl ...
     testing/easy/  testing/medium/  testing/hard/     (IPC domains)
     testing/p001.pddl ...                             (split test of the others)
 
-Every file is written under another name first and renamed, so that a reader never sees half a file.
+Every file is written under another name and then renamed, so that a reader never sees half a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from saltus.domains.registry import DOMAINS, draw_sizes, generate_problem
-from saltus.errors import ConfigurationError, InputError
+from saltus.errors import ConfigurationError, InputError, plural
 from saltus.files import write_whole
 from saltus.task.suite import DOMAIN_FILE, SPLITS
 
@@ -25,7 +25,7 @@ class SuiteExistsError(InputError):
 
 
 def _write(path: Path, text: bytes) -> None:
-    """Writes a file whole or not at all, with its folder."""
+    """Writes a file, whole or not at all, and makes its folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -42,7 +42,7 @@ def check_suite(
     overrides: Mapping[str, int] | None = None,
     force: bool = False,
 ) -> None:
-    """Nothing where `write_suite` would write; its error otherwise."""
+    """Raises the error that `write_suite` would raise, if any, without writing anything."""
     if count < 1:
         raise ConfigurationError(f"count must be at least 1, not {count}")
     for index in sorted({0, count - 1}):  # unknown names, splits and sizes
@@ -55,12 +55,11 @@ def check_suite(
     except OSError as error:
         raise InputError(f"{domain_path}: cannot be read: {error.strerror or error}") from error
     if other:
-        raise SuiteExistsError(f"{domain_path} is another domain than {name}; choose another folder")
+        raise SuiteExistsError(f"{domain_path} is not the domain {name}; choose another folder")
     folder = Path(directory) / SPLITS[split][0]
     present = len(list(folder.glob("*.pddl")))
     if present and not force:
-        problems = "1 problem" if present == 1 else f"{present:,} problems"
-        raise SuiteExistsError(f"{folder} already has {problems}; --force (force=True) replaces them")
+        raise SuiteExistsError(f"{folder} already has {plural(present, 'problem')}; --force (force=True) replaces them")
 
 
 def write_suite(
@@ -73,12 +72,12 @@ def write_suite(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Path, ...]:
-    """Paths of the problems written for one split, domain file beside them.
+    """The paths of the problems written for one split; the domain file is written to `directory`.
 
-    Nothing is overwritten without `force`: a split that already has problems raises `SuiteExistsError` before anything
-    is written, as a domain file with other text does in any case. With `force` the split's problems p<number>.pddl are
-    replaced as a whole. Other splits of the folder are left alone. `progress` is called with the number of problems
-    written and `count`.
+    Without `force` nothing is overwritten: a split that already has problems raises a `SuiteExistsError` before
+    anything is written. A different domain file raises it in any case. With `force`, all of the split's problems
+    p<number>.pddl are replaced. Other splits in the folder are not touched. `progress` is called with the number of
+    problems written and `count`.
     """
     check_suite(directory, name, split, count, seed, overrides, force)
     root = Path(directory)

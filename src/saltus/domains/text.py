@@ -1,7 +1,7 @@
-"""Text of a PDDL problem, and the few structures several generators share.
+"""Stage `domains`: the text of a PDDL problem, and a few structures that several generators share.
 
-Takes names and atoms already written as text, gives the problem file. Nothing here is random
-except `connected_pairs`, `spanning_pairs` and `other_than`, which use the generator passed in.
+Takes names and atoms as text; gives the problem file. Only `connected_pairs`, `spanning_pairs` and `other_than` are
+random; they use the generator passed in.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def problem_text(
     init: Iterable[str],
     goal: Iterable[str],
 ) -> str:
-    """PDDL text of a problem; object groups without names are left out.
+    """The PDDL text of a problem; object groups without names are left out.
 
-    The type "" leaves a group untyped, for the domains without `:typing`.
+    The type "" leaves a group untyped, for domains without `:typing`.
     """
     lines = [f"(define (problem {name})", f"  (:domain {domain})", "  (:objects"]
     for names, type_name in objects:
@@ -38,7 +38,7 @@ def problem_text(
 
 
 def numbered(prefix: str, count: int, first: int = 1) -> list[str]:
-    """Names prefix1, prefix2, ... of `count` objects."""
+    """The names prefix1, prefix2, ... of `count` objects."""
     return [f"{prefix}{number}" for number in range(first, first + count)]
 
 
@@ -64,7 +64,7 @@ def grid_pairs(rows: int, columns: int) -> list[tuple[Cell, Cell]]:
 
 
 def reachable(start: Cell, free: set[Cell]) -> set[Cell]:
-    """Cells of `free` connected with `start`, itself included."""
+    """The cells of `free` that are connected with `start`, including `start`."""
     seen = {start}
     stack = [start]
     while stack:
@@ -75,10 +75,10 @@ def reachable(start: Cell, free: set[Cell]) -> set[Cell]:
     return seen
 
 
-def other_than(choices: Sequence[str], excluded: str, rng: random.Random) -> str:
-    """A random element of `choices` different from `excluded`, which must be among them."""
-    position = rng.randrange(len(choices) - 1)
-    return choices[position] if choices[position] != excluded else choices[-1]
+def other_than(names: Sequence[str], excluded: str, rng: random.Random) -> str:
+    """A random element of `names` other than `excluded`, which must be among them."""
+    position = rng.randrange(len(names) - 1)
+    return names[position] if names[position] != excluded else names[-1]
 
 
 def connected_pairs(nodes: int, edges: int, rng: random.Random) -> list[tuple[int, int]]:

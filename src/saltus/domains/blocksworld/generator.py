@@ -1,11 +1,11 @@
 """Blocksworld problems: one random set of towers to be turned into another.
 
-Blocks are shuffled and piled up; each starts a new tower with a probability of about one in
-eleven, more in small problems, which gives the tower counts of the IPC 2023 files. The goal is a
-complete description of the second set of towers, as there.
+Blocks are shuffled and piled up. Each starts a new tower with a probability of about one in eleven
+(more in small problems), which gives the tower counts of the IPC 2023 files. As in those files, the
+goal is a complete description of the second set of towers.
 
-Solvable by construction: any set of towers can be put on the table and any other built from it.
-Objects are exact; atoms vary with the number of towers (2 * blocks + 1 + towers).
+Solvable by construction: any set of towers can be put on the table, and any other built from there.
+The number of objects is exact; atoms vary with the number of towers (2 * blocks + 1 + towers).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _atoms(towers: list[list[str]]) -> list[str]:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     blocks = numbered("b", sizes.blocks)
     start = _towers(blocks, rng)
     end = _towers(blocks, rng)

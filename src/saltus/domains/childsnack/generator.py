@@ -1,7 +1,8 @@
 """Childsnack problems: children wait at tables, everything else is in the kitchen.
 
-Every child has a portion of bread and of content, as many gluten-free ones as there are allergic
-children; trays start in the kitchen. The tables of the children, and who is allergic, are random.
+There is one portion of bread and one of content per child, and as many gluten-free portions as
+allergic children. Trays start in the kitchen. Which table a child sits at and who is allergic is
+random.
 
 Solvable by construction: gluten-free portions suffice for the allergic children and there is a
 sandwich object for every child. Objects and atoms are exact functions of the sizes.
@@ -27,16 +28,16 @@ class Sizes:
     sandwiches: int
     """Sandwich objects, at least one per child."""
     tables: int = 3
-    """Tables where children wait, the kitchen not counted."""
+    """Tables where children wait, not counting the kitchen."""
 
     def __post_init__(self) -> None:
         refuse_below(self, children=1, allergic=0, trays=1, sandwiches=1, tables=1)
-        refuse_above("allergic", self.allergic, self.children, "every allergic one is a child")
+        refuse_above("allergic", self.allergic, self.children, "the number of children")
         refuse_below(self, sandwiches=self.children)
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     children = numbered("child", sizes.children)
     trays = numbered("tray", sizes.trays)
     sandwiches = numbered("sandw", sizes.sandwiches)

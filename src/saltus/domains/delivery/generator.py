@@ -1,8 +1,8 @@
-"""Delivery problems: a truck and packages on a square grid, one cell all packages go to.
+"""Delivery problems: a truck takes packages on a square grid to one cell.
 
-Solvable by construction: the grid is connected and the truck takes one package after the other.
-Exact: objects (side * side + 1 + packages) and atoms; all six extremes of the paper's data table
-come out (6 objects and 31 atoms for 2 x 2 and 1 package, 70 and 447 for 8 x 8 and 5, up to 634
+Solvable by construction: the grid is connected, and the truck takes one package after the other.
+Exact: objects (side * side + 1 + packages) and atoms. All six extremes of the paper's data table
+are reproduced (6 objects and 31 atoms for 2 x 2 and 1 package, 70 and 447 for 8 x 8 and 5, up to 634
 and 4,321 for 25 x 25 and 8). That no package starts on the goal cell is our choice.
 """
 
@@ -27,7 +27,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     names = {cell: f"c_{cell[0]}_{cell[1]}" for cell in grid_cells(sizes.side, sizes.side)}
     cells = list(names.values())
     packages = numbered("p", sizes.packages)

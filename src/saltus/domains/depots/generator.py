@@ -1,6 +1,6 @@
-"""Depots problems: crates in random stacks on pallets, some of them to be stacked anew.
+"""Depots problems: crates in random stacks on pallets, some of which must be restacked.
 
-The first pallets and hoists stand one at every place, the others anywhere; trucks are anywhere.
+Every place has one of the first pallets and hoists; the others, and the trucks, are anywhere.
 The goal stacks a random non-empty set of the crates on pallets and on each other.
 
 Solvable by construction: every place has a hoist and trucks carry any number of crates, so one
@@ -39,10 +39,10 @@ class Sizes:
         refuse_below(self, depots=0, distributors=0, trucks=1, pallets=1, hoists=1, crates=1)
         places = self.depots + self.distributors
         if places == 0:
-            raise ConfigurationError("depots must be at least 1 where there are no distributors")
+            raise ConfigurationError("depots must be at least 1 if there are no distributors")
         refuse_below(self, pallets=places, hoists=places)
         if self.crates == 1 and self.pallets == 1:
-            raise ConfigurationError("crates must be at least 2 where there is one pallet only")
+            raise ConfigurationError("crates must be at least 2 if there is only one pallet")
 
 
 def _stacks(crates: list[str], pallets: list[str], rng: random.Random) -> dict[str, str]:
@@ -57,7 +57,7 @@ def _stacks(crates: list[str], pallets: list[str], rng: random.Random) -> dict[s
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     depots = numbered("depot", sizes.depots, first=0)
     distributors = numbered("distributor", sizes.distributors, first=0)
     places = depots + distributors

@@ -1,9 +1,9 @@
 """Driverlog problems: junctions joined by roads for trucks and by footpaths for drivers.
 
-Roads and footpaths are two random connected graphs over the junctions; a footpath leads over a
-location of its own. As in the well-known problem files, some of these locations are blind: declared
-with the name of a footpath in the opposite direction and connected with nothing. The goal gives a
-place to every package and to some trucks and drivers.
+Roads and footpaths are two random connected graphs over the junctions; each footpath has a
+location of its own. As in the well-known problem files, some of these locations are blind: they
+have the name of a footpath in the opposite direction and are connected with nothing. The goal gives
+a place to every package and to some trucks and drivers.
 
 Solvable by construction: any driver walks to any truck, any truck drives to any junction. Exact:
 objects and atoms (7 and 27 for 2 junctions, 1 driver, 1 truck, 1 package, 1 road, 1 footpath and
@@ -34,7 +34,7 @@ class Sizes:
     roads: int
     """Roads, each in both directions."""
     paths: int
-    """Footpaths, each with a location in its middle."""
+    """Footpaths, each with a location in the middle."""
     blind: int = 0
     """Locations connected with nothing, at most one per footpath."""
 
@@ -42,9 +42,9 @@ class Sizes:
         refuse_below(self, junctions=2, drivers=1, trucks=1, packages=1, blind=0)
         refuse_below(self, roads=self.junctions - 1, paths=self.junctions - 1)
         most = self.junctions * (self.junctions - 1) // 2
-        refuse_above("roads", self.roads, most, "every pair of junctions once")
-        refuse_above("paths", self.paths, most, "every pair of junctions once")
-        refuse_above("blind", self.blind, self.paths, "the twins of footpaths")
+        refuse_above("roads", self.roads, most, "one per pair of junctions")
+        refuse_above("paths", self.paths, most, "one per pair of junctions")
+        refuse_above("blind", self.blind, self.paths, "one per footpath")
 
     @property
     def objects(self) -> int:
@@ -60,7 +60,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     junctions = numbered("s", sizes.junctions, first=0)
     drivers = numbered("driver", sizes.drivers)
     trucks = numbered("truck", sizes.trucks)
@@ -91,7 +91,7 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
 
 
 def _between(smallest: Sizes, largest: Sizes) -> Split[Sizes]:
-    """Split of drawn sizes with objects and atoms between those of the two ends."""
+    """A split of drawn sizes whose objects and atoms lie between those of the two ends."""
 
     def draw(objects: int, rng: random.Random) -> Sizes:
         while True:

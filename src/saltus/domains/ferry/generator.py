@@ -1,4 +1,4 @@
-"""Ferry problems: every car has a random location and another one to be taken to.
+"""Ferry problems: every car must be taken from a random location to another.
 
 Solvable by construction: the ferry sails between any two locations, so the cars can be taken to
 their goals one after the other. Objects and atoms are exact functions of the sizes.
@@ -25,7 +25,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     cars = numbered("car", sizes.cars)
     locations = numbered("loc", sizes.locations)
     init = ["(empty-ferry)", f"(at-ferry {rng.choice(locations)})"]

@@ -1,6 +1,6 @@
-"""Floortile problems: robots anywhere on the floor paint it like a chess board.
+"""Floortile problems: robots paint a floor like a chessboard.
 
-Row 0 stays unpainted, the tiles of the rows above it alternate between white and black. Robots
+Row 0 stays unpainted; the tiles of the rows above it alternate between white and black. Robots
 start on random tiles with a random colour.
 
 Solvable by construction, because there are at most as many robots as columns. All robots can be
@@ -31,11 +31,11 @@ class Sizes:
 
     def __post_init__(self) -> None:
         refuse_below(self, rows=1, columns=1, robots=1)
-        refuse_above("robots", self.robots, self.columns, "all of them end in the unpainted row")
+        refuse_above("robots", self.robots, self.columns, "all robots end in the unpainted row")
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     rows, columns = range(sizes.rows + 1), range(1, sizes.columns + 1)
     tiles = [f"tile_{row}_{column}" for row in rows for column in columns]
     robots = numbered("robot", sizes.robots)
@@ -66,7 +66,7 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
 
 
 def _rising(shapes: list[tuple[int, int]], fewest: int, most: int) -> Steps[Sizes]:
-    """Shapes with a rising number of robots, as many as fit."""
+    """Shapes with an increasing number of robots, at most one per column."""
     count = len(shapes)
     return Steps(
         tuple(

@@ -1,15 +1,15 @@
-"""Freecell problems: four suits of a few cards each, dealt in stacks, all to go home.
+"""Freecell problems: four suits of a few cards each, dealt in stacks, must all go home.
 
 Cells, columns and card values are counted with three separate chains of numbers. A card can be put
-on one of the other colour and the next value; aces are never put on twos, as in the well-known
-problem files (they can always go home).
+on a card of the other colour and the next higher value. As in the well-known problem files, aces are
+never put on twos (they can always go home).
 
 Solvable by construction: the deal is made backwards from the finished game. Cards are taken from
 home, highest first, suits at random, and put on top of a stack or aside, that is into a free cell
 or a column that stays empty in the deal; cards aside are put on top of a stack later. Every such
 step is the reverse of a legal move (send home, from a stack, a cell or a column of its own; send to
 a cell; send to a new column), so the reverse of the deal is a plan. Exact: objects (5 * cards +
-cells + columns + 11) and atoms; 31 and 131 for 2 cells, 3 columns, 3 stacks, 3 cards a suit. The
+cells + columns + 11) and atoms; 31 and 131 for 2 cells, 3 columns, 3 stacks, 3 cards per suit. The
 extremes of every split are those of the paper's data table; their division is derived from the
 totals, not known.
 """
@@ -34,32 +34,32 @@ Card = tuple[int, int]
 @dataclass(frozen=True)
 class Sizes:
     cards: int
-    """Cards of every suit, the highest value."""
+    """Cards per suit, which is also the highest value."""
     cells: int
     """Free cells."""
     columns: int
     """Columns."""
     stacks: int
-    """Columns with cards at first."""
+    """Columns that have cards in the deal."""
 
     def __post_init__(self) -> None:
         refuse_below(self, cards=1, cells=1, columns=1, stacks=1)
         refuse_above("stacks", self.stacks, self.columns, "a stack fills a column")
-        refuse_above("stacks", self.stacks, 4 * self.cards, "a stack has a card")
+        refuse_above("stacks", self.stacks, 4 * self.cards, "a stack has at least one card")
 
     @property
     def atoms(self) -> int:
-        """Atoms of the initial state, types included; right from 2 cards a suit on."""
+        """Atoms of the initial state, types included; exact for 2 or more cards per suit."""
         return 31 * self.cards + 20 + 3 * (self.cells + self.columns) + self.stacks
 
 
 def _name(card: Card) -> str:
-    """Name of a card: suit and value, the ace as a."""
+    """The name of a card: suit and value; an ace has the value a."""
     return SUITS[card[0]] + ("a" if card[1] == 1 else str(card[1]))
 
 
 def _put(card: Card, stacks: list[list[Card]], left: int, most: int, rng: random.Random) -> None:
-    """Put a card on a random stack or a new one; `left` cards, it included, must fill `most`."""
+    """Puts a card on a random stack or a new one, such that `left` cards, including it, suffice for `most` stacks."""
     missing = most - len(stacks)
     if missing and (left <= missing or rng.randrange(most) < missing):
         stacks.append([card])
@@ -68,7 +68,7 @@ def _put(card: Card, stacks: list[list[Card]], left: int, most: int, rng: random
 
 
 def _deal(sizes: Sizes, rng: random.Random) -> list[list[Card]]:
-    """Stacks from the bottom up, dealt backwards from the finished game."""
+    """The stacks, each from the bottom up, dealt backwards from the finished game."""
     home = [sizes.cards] * len(SUITS)
     aside: list[Card] = []
     room = sizes.cells + sizes.columns - sizes.stacks
@@ -89,7 +89,7 @@ def _deal(sizes: Sizes, rng: random.Random) -> list[list[Card]]:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     cards = [(suit, value) for suit in range(len(SUITS)) for value in range(sizes.cards + 1)]
     chains = [
         (numbered("celln", sizes.cells + 1, first=0), "cellnum", "cellsuccessor"),

@@ -1,12 +1,12 @@
 """Goldminer problems: a clear first column, rock elsewhere, gold in the last column.
 
-Robot, bombs and laser are in the first column, at random; every other cell is hard or soft rock
+Robot, bombs and laser are at random cells of the first column. Every other cell is hard or soft rock
 with equal probability, except that the rock over the gold is soft.
 
-Solvable by construction: the laser clears the row of the gold up to the cell beside it; then the
-laser is put down, a bomb fetched (bombs never run out) and detonated over the gold. Exact: objects
-and atoms depend on rows and columns only; all six extremes of the paper's data table come out
-(2 x 2: 4 and 25, 2 x 10: 20 and 121, 14 x 17: 238 and 1,609, 2 x 9: 18 and 109, 19 x 19: 361 and
+Solvable by construction: the laser clears the gold's row up to the cell next to the gold; then the
+robot puts the laser down, fetches a bomb (bombs never run out) and detonates it over the gold.
+Exact: objects and atoms depend on rows and columns only. All six extremes of the paper's data table
+are reproduced (2 x 2: 4 and 25, 2 x 10: 20 and 121, 14 x 17: 238 and 1,609, 2 x 9: 18 and 109, 19 x 19: 361 and
 2,456).
 """
 
@@ -31,7 +31,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     names = {(row, column): f"f{row}-{column}f" for row, column in grid_cells(sizes.rows, sizes.columns)}
     entrance = [names[row, 0] for row in range(sizes.rows)]
     gold = names[rng.randrange(sizes.rows), sizes.columns - 1]

@@ -1,12 +1,12 @@
-"""Grid problems: keys to bring to their places on a grid with locked cells.
+"""Grid problems: keys must be taken to their places on a grid with locked cells.
 
-Locked cells are random. They are given shapes in an order in which the robot can open them: from
-the cells it can reach, a random locked cell at the border gets the shape of a key that lies in
-reach (keys are put there on the way), and what is behind it comes into reach. Keys left over are
-put on any open cell. The goal gives every key another place.
+Locked cells are random. They get their shapes in an order in which the robot can open them: a random
+locked cell at the border of the reachable cells gets the shape of a reachable key (keys are placed
+on the way), and the cells behind it become reachable. Keys left over are put on any open cell. The
+goal gives every key another place.
 
-Solvable by construction: opening the cells in that order is possible with the keys in reach, keys
-are never used up, and in the end every cell can be entered. Exact: objects (width * height + shapes
+Solvable by construction: the reachable keys suffice to open the cells in that order, keys are never
+used up, and in the end every cell can be entered. Exact: objects (width * height + shapes
 + keys) and atoms. The extremes of every split are those of the paper's data table (11 and 48 up to
 890 and 6,027); the table fixes only sums, so width, height, shapes, keys and locks are our choice
 among the divisions that give them.
@@ -39,7 +39,7 @@ class Sizes:
     shapes: int
     """Shapes of keys and locks."""
     keys: int
-    """Keys, each to be brought to another place."""
+    """Keys, each to be taken to another place."""
     locks: int
     """Locked cells."""
 
@@ -53,7 +53,7 @@ class Sizes:
 
 @dataclass
 class _Maze:
-    """Locks and keys while the maze is opened from the robot's cell."""
+    """Locks and keys, filled in while the maze is opened from the robot's cell."""
 
     lock_shape: dict[Cell, str]
     key_shape: dict[str, str]
@@ -61,7 +61,7 @@ class _Maze:
 
 
 def _maze(sizes: Sizes, start: Cell, locked: set[Cell], rng: random.Random) -> _Maze:
-    """Shapes of locks and keys and cells of keys such that everything can be opened."""
+    """Shapes of locks and keys, and cells of keys, such that every cell can be opened."""
     shapes = numbered("shape", sizes.shapes, first=0)
     unused = numbered("key", sizes.keys, first=0)
     cells = set(grid_cells(sizes.height, sizes.width))
@@ -84,7 +84,7 @@ def _maze(sizes: Sizes, start: Cell, locked: set[Cell], rng: random.Random) -> _
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     cells = grid_cells(sizes.height, sizes.width)
     start = rng.choice(cells)
     locked = set(rng.sample([cell for cell in cells if cell != start], sizes.locks))

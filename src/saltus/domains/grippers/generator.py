@@ -1,4 +1,4 @@
-"""Grippers problems: robots with two grippers each bring every ball to another room.
+"""Grippers problems: robots with two grippers each take every ball to another room.
 
 Solvable by construction: a robot goes from any room to any other. Exact: objects (3 * robots +
 rooms + balls) and atoms (2 * objects + 3 * robots); 7 and 17 for 1 robot, 2 rooms, 2 balls. The
@@ -35,7 +35,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     robots = numbered("robot", sizes.robots)
     rooms = numbered("room", sizes.rooms)
     balls = numbered("ball", sizes.balls)

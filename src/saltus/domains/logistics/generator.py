@@ -1,6 +1,6 @@
-"""Logistics problems: cities of equal size with a truck and an airport each, some airplanes.
+"""Logistics problems: cities of equal size, each with a truck and an airport, and some airplanes.
 
-Packages and trucks start anywhere (trucks in their city), airplanes at any airport; every package
+Packages and trucks start anywhere (trucks in their city), airplanes at any airport. Every package
 goes to another location, often in another city.
 
 Solvable by construction: trucks reach every location of their city, airplanes every airport.
@@ -26,18 +26,18 @@ class Sizes:
     cities: int
     """Cities, each with one truck."""
     locations: int
-    """Locations in every city, the first its airport."""
+    """Locations per city; the first is its airport."""
     packages: int
     """Packages to deliver."""
 
     def __post_init__(self) -> None:
         refuse_below(self, airplanes=1, cities=1, locations=1, packages=1)
         if self.cities * self.locations < 2:
-            raise ConfigurationError("locations must be at least 2 where there is one city only")
+            raise ConfigurationError("locations must be at least 2 if there is only one city")
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     airplanes = numbered("a", sizes.airplanes, first=0)
     cities = numbered("c", sizes.cities, first=0)
     trucks = numbered("t", sizes.cities, first=0)

@@ -1,4 +1,4 @@
-"""Miconic problems: every passenger waits on one random floor and wants to another.
+"""Miconic problems: every passenger must be taken from a random floor to another.
 
 Solvable by construction: the lift reaches every floor and carries any number of passengers.
 Objects and atoms are exact functions of the sizes; `above` is written for all pairs of floors.
@@ -25,7 +25,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     passengers = numbered("p", sizes.passengers)
     floors = numbered("f", sizes.floors)
     init = [f"(lift-at {rng.choice(floors)})"]

@@ -1,10 +1,10 @@
 """Reward problems: a square grid with blocked cells and rewards on some of the others.
 
-Solvable by construction: rewards are put only on cells connected with the robot's. Where too few
+Solvable by construction: rewards are put only on cells connected with the robot's. If too few
 cells are connected after many tries, the open cells are grown from the robot's instead, which
 always succeeds. Exact: objects (side * side) and atoms (4 * side * (side - 1) + 1 + 4 * side *
-side - blocked + rewards); all six extremes of the paper's data table come out with a tenth of the
-cells blocked and 1 to 7, 8 to 13 and 8 to 14 rewards in training, validation and test problems
+side - blocked + rewards). All six extremes of the paper's data table are reproduced with a tenth of
+the cells blocked and 1 to 7, 8 to 13 and 8 to 14 rewards in training, validation and test problems
 (2 x 2: 26 atoms, 12 x 12: 1,098). The table fixes blocked - rewards only; the tenth is our choice.
 """
 
@@ -27,12 +27,12 @@ class Sizes:
     blocked: int
     """Cells the robot cannot enter."""
     rewards: int
-    """Cells with a reward to pick."""
+    """Cells with a reward to pick up."""
 
     def __post_init__(self) -> None:
         refuse_below(self, side=2, blocked=0, rewards=1)
         most = self.side * self.side - 1
-        refuse_above("blocked", self.blocked, most - 1, "robot and a reward need a cell")
+        refuse_above("blocked", self.blocked, most - 1, "the robot and a reward each need a cell")
         refuse_above("rewards", self.rewards, most - self.blocked, "one per open cell")
 
 
@@ -49,7 +49,7 @@ def _grown(start: Cell, cells: set[Cell], size: int, rng: random.Random) -> set[
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     cells = grid_cells(sizes.side, sizes.side)
     start = rng.choice(cells)
     others = [cell for cell in cells if cell != start]

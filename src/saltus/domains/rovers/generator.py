@@ -1,14 +1,14 @@
-"""Rovers problems: waypoints that see each other, rovers with some of the equipment.
+"""Rovers problems: waypoints that are visible from each other, and rovers with some of the equipment.
 
-Which waypoints see each other is a random connected graph of any density. Every rover can drive
-along a random spanning tree of it and a third of the other edges, so it reaches every waypoint.
-Each kind of equipment is on a random non-empty set of rovers, cameras are on the rovers equipped
-for imaging, every objective is seen from about half of the waypoints. The goal asks for some of
-the samples that exist and for images in modes that some camera supports.
+Visibility between waypoints is a random connected graph of any density. Every rover can drive along
+a random spanning tree of it and a third of the other edges, so it reaches every waypoint. Each kind
+of equipment is on a random non-empty set of rovers. Cameras are on the rovers equipped for imaging.
+Every objective is visible from about half of the waypoints. The goal asks for some of the existing
+samples and for images in modes that some camera supports.
 
 Solvable by construction: every rover reaches every sample, every place to see an objective and a
 waypoint that sees the lander; a full store can be emptied; a camera can be calibrated again.
-Objects are exact; atoms vary with the density and the equipment.
+The number of objects is exact; atoms vary with the density and the equipment.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ class Sizes:
     objectives: int
     """Objectives to take images of."""
     sights: int = 0
-    """Pairs of waypoints that see each other; 0 draws a number from tree to complete graph."""
+    """Pairs of waypoints visible from each other; 0 draws a number between a tree and a complete graph."""
 
     def __post_init__(self) -> None:
         refuse_below(self, rovers=1, waypoints=2, cameras=1, objectives=1, sights=0)
         if self.sights:
             refuse_below(self, sights=self.waypoints - 1)
         most = self.waypoints * (self.waypoints - 1) // 2
-        refuse_above("sights", self.sights, most, "every pair of waypoints once")
+        refuse_above("sights", self.sights, most, "one per pair of waypoints")
 
 
 def _sights(sizes: Sizes, rng: random.Random) -> list[tuple[int, int]]:
-    """Pairs of waypoints that see each other."""
+    """Pairs of waypoints that are visible from each other."""
     most = sizes.waypoints * (sizes.waypoints - 1) // 2
     sights = sizes.sights or rng.randrange(sizes.waypoints - 1, most + 1)
     return connected_pairs(sizes.waypoints, sights, rng)
 
 
-def _some(choices: list[str], rng: random.Random, fewest: int = 0) -> list[str]:
+def _some(names: list[str], rng: random.Random, fewest: int = 0) -> list[str]:
     """A random subset of at least `fewest` elements; every size is equally likely."""
-    return rng.sample(choices, rng.randrange(fewest, len(choices) + 1))
+    return rng.sample(names, rng.randrange(fewest, len(names) + 1))
 
 
 def _camera_atoms(
@@ -71,7 +71,7 @@ def _camera_atoms(
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     rovers = numbered("rover", sizes.rovers)
     stores = [f"{rover}store" for rover in rovers]
     waypoints = numbered("waypoint", sizes.waypoints)

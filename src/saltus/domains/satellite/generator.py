@@ -1,11 +1,11 @@
 """Satellite problems with the sizes of the IPC 2023 Learning Track.
 
-Every satellite has at least one instrument, every instrument one calibration target and a random
-non-empty set of modes. The goal asks for images in supported modes and, of some satellites, for a
-direction to point to in the end.
+Every satellite has at least one instrument; every instrument has one calibration target and a random
+non-empty set of modes. The goal asks for images in supported modes and for the final directions of
+some satellites.
 
-Solvable by construction: a satellite turns to any direction, can switch its instruments one after
-the other and calibrate each; final directions are turned to last. Objects are exact; atoms vary
+Solvable by construction: a satellite can turn to any direction, switch its instruments on one after
+the other and calibrate each; it turns to its final direction last. The number of objects is exact; atoms vary
 with the number of supported modes unless `supports` fixes it.
 """
 
@@ -29,7 +29,7 @@ class Sizes:
     directions: int
     """Directions to point to, at least 2."""
     supports: int = 0
-    """Pairs of instrument and supported mode; 0 draws a number for every instrument."""
+    """Pairs of an instrument and a mode it supports; 0 draws a number for every instrument."""
 
     def __post_init__(self) -> None:
         refuse_below(self, satellites=1, instruments=1, modes=1, directions=2, supports=0)
@@ -37,7 +37,7 @@ class Sizes:
         if self.supports:
             refuse_below(self, supports=self.instruments)
         most = self.instruments * self.modes
-        refuse_above("supports", self.supports, most, "every instrument with every mode")
+        refuse_above("supports", self.supports, most, "one per instrument and mode")
 
 
 def _supported(sizes: Sizes, rng: random.Random) -> list[tuple[int, int]]:
@@ -60,7 +60,7 @@ def _supported(sizes: Sizes, rng: random.Random) -> list[tuple[int, int]]:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     satellites = numbered("sat", sizes.satellites)
     instruments = numbered("ins", sizes.instruments)
     modes = numbered("mod", sizes.modes)

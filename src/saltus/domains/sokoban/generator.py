@@ -1,13 +1,13 @@
-"""Sokoban problems: a square room with random inner walls, every box with a goal of its own.
+"""Sokoban problems: a square room with random inner walls, in which every box has a goal of its own.
 
-Boxes, goals and the robot are put on random cells of the empty room, then the boxes are pushed to
-their goals one after the other, along paths with few turns, and every cell that the robot or a
-box enters is kept open. Of the other inner cells, `walls` percent become walls, the rest is
-superfluous floor. The locations of the file are all cells of the square, walls included.
+Boxes, goals and the robot are put on random cells of the empty room. Then the boxes are pushed to
+their goals one after the other, along paths with few turns, and every cell that the robot or a box
+enters is kept open. Of the other inner cells, `walls` percent become walls; the rest is additional
+floor. The problem's locations are all cells of the square, including the walls.
 
-Solvable by construction: the pushes that made the room are a plan. Where a box cannot be pushed
-to its goal in the empty room, another goal, in the end another layout, is drawn. Objects are
-exact (side * side + boxes + the four directions); atoms vary with the walls.
+Solvable by construction: the pushes that made the room are a plan. If a box cannot be pushed to its
+goal in the empty room, another goal is drawn, and after many tries another placement. The number of
+objects is exact (side * side + boxes + the four directions); atoms vary with the walls.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ LAYOUT_TRIES = 200
 @dataclass(frozen=True)
 class Sizes:
     side: int
-    """Side of the square, outer walls included."""
+    """Side of the square, including the outer walls."""
     boxes: int
     """Boxes to push."""
     walls: int = 50
-    """Percentage of the inner cells not needed by the construction that are walls."""
+    """Percentage of walls among the inner cells that the construction does not need."""
 
     def __post_init__(self) -> None:
         refuse_below(self, side=5, boxes=1, walls=0)
         refuse_above("walls", self.walls, 100, "a percentage")
-        refuse_above("boxes", self.boxes, (self.side - 2) ** 2 // 8, "an eighth of the inner cells")
+        refuse_above("boxes", self.boxes, (self.side - 2) ** 2 // 8, "one eighth of the inner cells")
 
 
 class _Room:
@@ -54,7 +54,7 @@ class _Room:
         return 0 < cell[0] < self.side - 1 and 0 < cell[1] < self.side - 1 and cell not in self.boxes
 
     def walk(self, target: Cell) -> bool:
-        """Whether the robot came to `target`; the cells of a shortest walk are entered."""
+        """Walks to `target` on a shortest path and returns whether that was possible."""
         before: dict[Cell, Cell] = {self.robot: self.robot}
         queue = deque([self.robot])
         while queue and target not in before:
@@ -73,11 +73,11 @@ class _Room:
         return True
 
     def pushable(self, box: Cell, step: Cell) -> bool:
-        """Whether a box on `box` has free cells before and behind it; the robot may be anywhere."""
+        """Whether the cells in front of and behind the box are free; the robot may be anywhere."""
         return self.free((box[0] + step[0], box[1] + step[1])) and self.free((box[0] - step[0], box[1] - step[1]))
 
     def straight(self, box: Cell, goal: Cell, rows_first: bool) -> list[Cell] | None:
-        """Pushes with one turn at most, or None."""
+        """Pushes from `box` to `goal` with at most one turn; None if there are none."""
         rows = [(1 if goal[0] > box[0] else -1, 0)] * abs(goal[0] - box[0])
         columns = [(0, 1 if goal[1] > box[1] else -1)] * abs(goal[1] - box[1])
         pushes = rows + columns if rows_first else columns + rows
@@ -89,7 +89,7 @@ class _Room:
         return pushes
 
     def around(self, box: Cell, goal: Cell) -> list[Cell] | None:
-        """Fewest pushes, obstacles avoided, or None."""
+        """The fewest pushes from `box` to `goal` around obstacles; None if there are none."""
         before: dict[Cell, tuple[Cell, Cell] | None] = {box: None}
         queue = deque([box])
         while queue and goal not in before:
@@ -109,7 +109,7 @@ class _Room:
         return pushes[::-1]
 
     def deliver(self, box: Cell, goal: Cell, rng: random.Random) -> bool:
-        """Whether the robot pushed the box to the goal; otherwise the room is as it was."""
+        """Pushes the box to the goal and returns whether that was possible; if not, the room is unchanged."""
         saved = self.robot, set(self.entered)
         self.boxes.remove(box)
         rows_first = rng.random() < 0.5
@@ -150,11 +150,11 @@ def _layout(sizes: Sizes, rng: random.Random) -> tuple[Cell, list[Cell], list[Ce
                 break
         if len(goals) == len(boxes):
             return robot, boxes, goals, room.entered
-    raise ConfigurationError(f"boxes: no room for {sizes.boxes} boxes found with side {sizes.side}")
+    raise ConfigurationError(f"boxes: no room of side {sizes.side} found for {sizes.boxes} boxes")
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     robot, boxes, goals, entered = _layout(sizes, rng)
     side = range(sizes.side)
     inner = side[1:-1]

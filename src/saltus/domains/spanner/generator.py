@@ -1,8 +1,8 @@
 """Spanner problems: spanners lie along a one-way corridor, all nuts wait at the gate.
 
-The corridor leads from the shed over numbered locations to the gate; every spanner lies at a
+The corridor leads from the shed through numbered locations to the gate; every spanner lies at a
 random location. Solvable by construction: there are at least as many spanners as nuts, and a walk
-that leaves no spanner behind tightens them all. Objects and atoms are exact functions of the sizes.
+that picks up every spanner can tighten all nuts. Objects and atoms are exact functions of the sizes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     spanners = numbered("spanner", sizes.spanners)
     nuts = numbered("nut", sizes.nuts)
     middle = numbered("location", sizes.locations)

@@ -1,10 +1,10 @@
-"""Transport problems: packages, vehicles with capacities, a road map of any density.
+"""Transport problems: packages, vehicles with capacities, and a road map of any density.
 
-The road map is a random connected graph, by default with any number of roads from a tree to the
-complete graph, as in the IPC 2023 files. Every package has a goal different from its start.
+The road map is a random connected graph. By default its number of roads lies anywhere between a tree
+and a complete graph, as in the IPC 2023 files. The goal of a package differs from its start.
 
 Solvable by construction: the map is connected and every vehicle has room for at least one
-package. Objects are exact; atoms vary with the number of roads unless `roads` fixes it.
+package. The number of objects is exact; atoms vary with the number of roads unless `roads` fixes it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class Sizes:
     locations: int
     """Locations, at least 2."""
     capacity: int
-    """Largest capacity; that of every vehicle is drawn from 1 up to it."""
+    """Largest capacity; the capacity of each vehicle is drawn from 1 up to it."""
     roads: int = 0
-    """Roads, each in both directions; 0 draws a number from tree to complete graph."""
+    """Roads, each in both directions; 0 draws a number between a tree and a complete graph."""
 
     def __post_init__(self) -> None:
         refuse_below(self, vehicles=1, packages=1, locations=2, capacity=1, roads=0)
         if self.roads:
             refuse_below(self, roads=self.locations - 1)
         most = self.locations * (self.locations - 1) // 2
-        refuse_above("roads", self.roads, most, "every pair of locations once")
+        refuse_above("roads", self.roads, most, "one per pair of locations")
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     vehicles = numbered("v", sizes.vehicles)
     packages = numbered("p", sizes.packages)
     locations = numbered("l", sizes.locations)

@@ -1,9 +1,9 @@
-"""Visitall problems: a robot on a full square grid has to visit all or some of the cells.
+"""Visitall problems: a robot on a full square grid must visit all or some of the cells.
 
-Solvable by construction: the grid is connected. Exact: objects (side * side) and atoms, whatever
-the share of cells in the goal; all six extremes of the paper's data table come out (2 x 2: 4 and
-22, 12 x 12: 144 and 962, 30 x 30: 900 and 6,182). The table does not tell which cells are in the
-goal: half to all of them, at random, is our choice (all of them in the smallest and the largest).
+Solvable by construction: the grid is connected. Exact: objects (side * side) and atoms, whatever the
+share of cells in the goal. All six extremes of the paper's data table are reproduced (2 x 2: 4 and
+22, 12 x 12: 144 and 962, 30 x 30: 900 and 6,182). The table does not say which cells are in the
+goal: half to all of them, at random, is our choice (all of them in the smallest and largest problem).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Sizes:
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
-    """PDDL text of one problem."""
+    """The PDDL text of one problem."""
     cells = grid_cells(sizes.side, sizes.side)
     names = {(row, column): f"loc-x{column}-y{row}" for row, column in cells}
     start = rng.choice(cells)
@@ -43,7 +43,7 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
 
 
 def _half_to_all(side: int, last_side: int) -> Split[Sizes]:
-    """Split over sides; between the ends, half to all of the cells are in the goal."""
+    """A split over sides; between the ends, half to all of the cells are in the goal."""
     ramp = Ramp(Sizes(side), Sizes(last_side))
 
     def draw(index: int, count: int, rng: random.Random) -> Sizes:

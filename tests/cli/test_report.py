@@ -99,7 +99,11 @@ def test_warnings_go_to_standard_error_and_into_the_page(tmp_path: Path, capsys:
         (["report", "good", "--html", "none/a.html"], ExitCode.INPUT_ERROR, "none/a.html: cannot be written: No such"),
         (["report", "good", "--run", "none"], ExitCode.INPUT_ERROR, "none: no such folder"),
         (["report", "good", "--run", "good"], ExitCode.INPUT_ERROR, "good: not a folder"),
-        (["report", "good", "--run", "."], ExitCode.INPUT_ERROR, ".: no run: no log.jsonl in this folder"),
+        (
+            ["report", "good", "--run", "."],
+            ExitCode.INPUT_ERROR,
+            ".: no training run found: no log.jsonl in this folder",
+        ),
         (
             ["explain", *BLOCKS, "--policy", "goalcount", "--out", "a.html"],
             ExitCode.INPUT_ERROR,
@@ -147,7 +151,7 @@ def test_explain_with_a_policy_file(tmp_path: Path, capsys: pytest.CaptureFixtur
     page = tmp_path / "page.html"
     policy = str(ROOT / "examples" / "blocksworld" / "untrained.safetensors")
     assert run(["explain", *BLOCKS, "--policy", policy, "--out", str(page), "--max-jumps", "2"]) == ExitCode.SUCCESS
-    line = f"not solved after 2 jumps: stopped by the limit on jumps; page written to {page}\n"
+    line = f"not solved after 2 jumps: stopped by the jump limit; page written to {page}\n"
     assert capsys.readouterr().out == line
     assert '"steps":[{' in page.read_text(encoding="utf-8")
 

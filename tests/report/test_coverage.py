@@ -1,4 +1,4 @@
-"""Coverage beside the paper, errors that need an explanation, outcomes."""
+"""Coverage compared with the paper, unexplained errors, outcomes."""
 
 from __future__ import annotations
 

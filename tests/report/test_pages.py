@@ -1,4 +1,4 @@
-"""The pages in a real browser: no complaint, no request, the right numbers and marks, buttons that work."""
+"""The pages in a real browser: no console errors, no requests, correct numbers and marks, working buttons."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def cells(opened: Opened, table: str) -> list[list[str]]:
     return found
 
 
-def test_a_report_complains_of_nothing_and_asks_for_nothing(report: Opened, report_file: Path) -> None:
+def test_a_report_logs_no_errors_and_requests_nothing(report: Opened, report_file: Path) -> None:
     assert report.complaints == []
     assert report.requests == [report_file.resolve().as_uri()]
     assert report.page.title() == "Saltus report"
 
 
-def test_coverage_is_shown_beside_the_papers(report: Opened) -> None:
+def test_coverage_is_shown_next_to_the_papers(report: Opened) -> None:
     rows = cells(report, "coverage-ipc2023")
     paper = read_paper().main("ipc2023")
     for row, (place, figures) in zip(rows, paper.cells.items(), strict=True):

@@ -69,8 +69,8 @@ def test_a_wrong_total_is_told_and_kept() -> None:
         },
     )
     assert list(wrong.disagreements()) == [
-        "IPC 2023 Learning Track: the paper's total of AIW-AD is 669, its domains add up to 668",
-        "IPC 2023 Learning Track: IW-AD in ferry is 76 in the paper, its splits add up to 75",
+        "IPC 2023 Learning Track: the paper's total of AIW-AD is 669, but its domains add up to 668",
+        "IPC 2023 Learning Track: IW-AD in ferry is 76 in the paper, but its splits add up to 75",
     ]
     assert wrong.total[0] == 669
 

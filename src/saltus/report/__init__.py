@@ -1,6 +1,6 @@
-"""Stage `report`: records and runs in; tables, plots and pages out; and pages that step through a rollout.
+"""Stage `report`: tables, plots and pages from records and training runs, and pages that step through a rollout.
 
-It reads records only and never runs a policy, `explain` excepted.
+Except for `explain`, it only reads records and never runs a policy.
 """
 
 from saltus.report.html import write_page

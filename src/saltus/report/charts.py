@@ -1,6 +1,6 @@
-"""Stage `report`: series and runs in, figures out: problems solved over time, one series against another, training.
+"""Stage `report`: charts of series and runs: problems solved over time, one series against another, training curves.
 
-Each gives HTML with an SVG drawing in it, or an empty text where there is nothing to draw.
+Every function returns HTML with an SVG drawing, or an empty string if there is nothing to draw.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from saltus.report.series import Series
 from saltus.report.tables import figure, plural
 
 MOST_MARKS = 400
-"""Points of a curve up to which each is marked."""
+"""Most points of a curve whose points are all marked."""
 SMALL = (420, 250)
-"""Width and height of a drawing that stands beside others."""
+"""Width and height of a drawing that shares a row with others."""
 
 
 def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int, int] | None = None) -> str:
-    """Problems solved within a time, over that time: higher and further to the left is better."""
+    """The number of problems solved within each time: higher and further to the left is better."""
     lines: list[tuple[int, Series, list[Record]]] = []
     untimed = 0
     for number, entry in enumerate(series):
@@ -59,9 +59,9 @@ def _name(record: Record) -> str:
 
 
 def scatter(left: Series, right: Series, measure: Measure) -> str:
-    """A dot for every problem that one of the two solved; below the diagonal the right series is better.
+    """One dot per problem that at least one of the two series solved; below the diagonal the right series is better.
 
-    Where only one side solved a problem, its dot lies on the line beyond the other side's largest figure.
+    If only one of them solved a problem, the dot lies on the dashed line beyond the other's largest figure.
     """
     keys = [key for key in left.records if key in right.records]
     both: list[tuple[Record, Record]] = [(left.records[key], right.records[key]) for key in keys]
@@ -90,9 +90,9 @@ def scatter(left: Series, right: Series, measure: Measure) -> str:
         kind = "" if a is not None and b is not None else "open"
         plot.mark((a or beyond, b or beyond), domains.index(one.domain), text, kind)
     entries = [(domain, i, "dot") for i, domain in enumerate(domains)]
-    note = f"{plural(solved, 'problem')} solved by both; below the diagonal {right.label} is better."
+    note = f"{plural(solved, 'problem')} solved by both; below the diagonal, {right.label} is better."
     if one_sided:
-        note += f" On the dashed lines: {plural(len(both) - solved, 'problem')} that only one of the two solved."
+        note += f" On the dashed lines: {plural(len(both) - solved, 'problem')} solved by only one of the two."
     return figure_of(plot, f"{measure.name.capitalize()}: {left.label} and {right.label}", entries, note)
 
 
@@ -105,7 +105,7 @@ def _told(record: Record, value: float | None) -> str:
 
 
 def training(groups: Sequence[RunGroup]) -> list[str]:
-    """Validation coverage, loss and success over episodes, for every domain; the spread is from least to most."""
+    """Charts of validation coverage, loss and success over episodes, per domain; bands span the least to the most."""
     figures: list[str] = []
     for group in groups:
         figures += [
@@ -121,7 +121,7 @@ def training(groups: Sequence[RunGroup]) -> list[str]:
 
 
 def _coverage(group: RunGroup) -> str:
-    """Share of validation problems solved; larger problems dashed."""
+    """The share of validation problems solved; the line for larger problems is dashed."""
     usual = group.curves(coverage_of)
     larger = group.curves(lambda run: coverage_of(run, "larger_"))
     if not usual and not larger:
@@ -138,7 +138,7 @@ def _coverage(group: RunGroup) -> str:
 
 
 def _figure(group: RunGroup, name: str, label: str, *, log: bool = False, percent: bool = False) -> str:
-    """A figure of the episodes."""
+    """One figure of the log over episodes."""
     value: Callable[[Run], dict[int, float]] = lambda run: episode_figure(run, name)  # noqa: E731 (typed)
     curves = group.curves(value)
     if not curves:

@@ -29,7 +29,9 @@ def coverage_tables(series: Sequence[Series], paper: Paper) -> list[Table]:
     tables: list[Table] = []
     for benchmark in BENCHMARKS:
         if any(place[0] == benchmark for count in counts for place in count):
-            tables += [_beside(table, paper, series, counts) for table in paper.tables if table.benchmark == benchmark]
+            tables += [
+                _paper_table(table, paper, series, counts) for table in paper.tables if table.benchmark == benchmark
+            ]
     others = sorted({place for count in counts for place in count if not place[0]}, key=_order)
     if others:
         tables.append(_other(others, series, counts))
@@ -49,7 +51,7 @@ def _order(place: tuple[str, str, str]) -> tuple[str, int, str]:
     return domain, SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER), split
 
 
-def _beside(table: PaperTable, paper: Paper, series: Sequence[Series], counts: Sequence[Counts]) -> Table:
+def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], counts: Sequence[Counts]) -> Table:
     """A table of the paper with our columns on the left."""
     columns = [Column("domain", text=True)]
     columns += [Column(entry.label, "ours, solved / tried", title=_about(entry)) for entry in series]

@@ -1,5 +1,5 @@
 "use strict";
-// Draws one jump of the rollout at a time; everything it shows is in the page's element `content`.
+// Draws one jump of the rollout at a time; the element `content` holds everything it shows.
 const content = JSON.parse(document.getElementById("content").textContent);
 const byId = (id) => document.getElementById(id);
 const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
@@ -7,7 +7,7 @@ const ROW = 24, TOP = 34, LEFT = 26, RADIUS = 7.5;
 let current = 0;
 let pinned = null;
 
-// How many goals hold before every jump, and which: changes are added up from the initial state.
+// Goals that hold before every jump: the changes are accumulated from the initial state.
 const before = [new Set(content.reached)];
 for (const step of content.steps) {
   const goals = new Set(before[before.length - 1]);
@@ -52,7 +52,7 @@ function fullPath(step, node) {
 function describe(step, node) {
   const box = byId("node");
   box.textContent = "";
-  if (node === null) { box.textContent = "none chosen"; return; }
+  if (node === null) { box.textContent = "none selected"; return; }
   if (node === 0) { add(box, "div", `the current state; ${step.goals[0]} of ${content.goals.length} goals`); return; }
   const gain = step.goals[node] - step.goals[0];
   add(box, "div", `Q ${shown(step.q[node])} · depth ${step.depth[node]} · goals ${step.goals[node]} (${gain < 0 ? "" : "+"}${gain})`);
@@ -79,7 +79,7 @@ function drawTree(step) {
     make(svg, "text", { class: "depth", x: place, y: 14, "text-anchor": "middle" }, depth === 0 ? "now" : depth);
     if (step.hidden[depth]) {
       const text = make(svg, "text", { class: "hidden", x: place, y: height - 10, "text-anchor": "middle" }, `+${step.hidden[depth]}`);
-      make(text, "title", {}, `${count(step.hidden[depth], "node")} of depth ${depth} not shown`);
+      make(text, "title", {}, `${count(step.hidden[depth], "node")} at depth ${depth} not shown`);
     }
   }
   const taken = new Set();
@@ -121,7 +121,7 @@ function drawLegend(step) {
   const ramp = add(box, "span", "", "ramp");
   ramp.style.background = `linear-gradient(90deg, ${RAMP.map((entry) => `rgb(${entry.join(" ")})`).join(", ")})`;
   add(box, "span", `Q ${shown(step.high)}`);
-  add(box, "span", "columns: depth · dashed: nodes in between are hidden · +n: more nodes of that depth");
+  add(box, "span", "columns: depth · dashed: nodes in between are hidden · +n: hidden nodes at that depth");
 }
 
 function drawGoals(step) {
@@ -143,10 +143,10 @@ function drawGoals(step) {
 function drawJump(step) {
   const hidden = step.hidden.reduce((sum, n) => sum + n, 0);
   byId("caption").textContent = `Lookahead tree of jump ${current + 1}: ${count(step.size, "node")}, depth ${step.hidden.length - 1}` +
-    (hidden ? `; ${count(hidden, "node")} hidden` : "") + (step.cut ? "; the tree was cut off" : "");
-  let reason = "the best Q of the tree";
-  if (step.solved) reason = "a goal state, taken whatever its Q";
-  else if (step.rank > 1) reason = `number ${step.rank} by Q: the better ones were visited before or are dead ends`;
+    (hidden ? `; ${count(hidden, "node")} hidden` : "") + (step.cut ? "; the tree was truncated" : "");
+  let reason = "the best Q in the tree";
+  if (step.solved) reason = "a goal state, taken regardless of its Q";
+  else if (step.rank > 1) reason = `rank ${step.rank} by Q: the states ranked higher have been visited or are dead ends`;
   byId("summary").textContent = `${count(step.actions.length, "action")}, Q ${shown(step.q[step.jump])}: ${reason}`;
   const list = byId("actions");
   list.textContent = "";

@@ -1,7 +1,8 @@
-"""Stage `report`: a task and a policy in, a page that steps through the rollout out.
+"""Stage `report`: a page that steps through a policy's rollout on a task.
 
-The page carries every jump: the tree thinned to its best part (`layout.py`), Q-values, the actions of the jump and the
-goals it reached or lost. Names of actions are numbers in one list, so that a page of a hundred jumps stays small.
+The page contains every jump: the best part of the tree (`tree_drawing.py`), Q-values, the actions of the jump and the
+goals it reached or lost. Action names are stored once and referred to by number, so that a page of a hundred jumps
+stays small.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ PER_DEPTH = 8
 MAX_JUMPS = 200
 JUMP_LIMIT = "jump limit"
 LOW_QUANTILE = 0.05
-"""Q-values below this quantile of a tree share one colour, so that one dead end does not make all others look alike."""
+"""Q-values below this quantile of a tree share one colour; otherwise one dead end would make all others look alike."""
 SHOWN_ATOMS = 60
 
 
 class _Names:
-    """Numbers for texts, handed out on first sight."""
+    """Texts and their numbers, in the order of first use."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """The text's number."""
+        """The number of a text."""
         found = self._numbers.setdefault(text, len(self.texts))
         if found == len(self.texts):
             self.texts.append(text)
@@ -51,7 +52,7 @@ def trace(
     per_depth: int = PER_DEPTH,
     see: Callable[[Step], None] | None = None,
 ) -> dict[str, Any]:
-    """The greedy rollout as plain values; `see` is told every jump as it is taken."""
+    """The greedy rollout as plain values; `see` is called with every jump as it is taken."""
     rollout = Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead))
     names = _Names()
     goals = [task.atom_name(code) for code in task.goal.positive.tolist()]
@@ -85,7 +86,7 @@ def trace(
 
 
 def _reached(task: Task, state: State) -> set[int]:
-    """Numbers of the goals that hold in a state: first the positive ones, then the negative."""
+    """The numbers of the goals that hold in a state; positive goals are numbered before negative ones."""
     missing = set(task.goal.missing(state).tolist())
     violated = set(task.goal.violated(state).tolist())
     positive, negative = task.goal.positive.tolist(), task.goal.negative.tolist()
@@ -94,7 +95,7 @@ def _reached(task: Task, state: State) -> set[int]:
 
 
 def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, Any]:
-    """One jump: the shown part of its tree as columns, and what the jump does."""
+    """One jump as plain values: the part of its tree that is shown, and what the jump does."""
     tree, q = step.tree, step.q
     drawing = draw(tree, q, step.node, per_depth)
     place = {node: i for i, node in enumerate(drawing.nodes)}
@@ -133,7 +134,7 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, An
 
 
 def _rounded(value: float) -> float | None:
-    """Five significant digits; None for what is no number."""
+    """The value in five significant digits; None unless it is finite."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
 
 
@@ -146,15 +147,15 @@ def ending_text(content: dict[str, Any]) -> str:
         return f"solved in {jumps}, {plural(content['length'], 'action')}"
     words = {
         str(Ending.DEAD_END): "no successor",
-        str(Ending.PROVEN_DEAD_END): "the goal is out of reach",
-        str(Ending.STUCK): "every state of the tree was visited before or is a dead end",
-        JUMP_LIMIT: "stopped by the limit on jumps",
+        str(Ending.PROVEN_DEAD_END): "the goal cannot be reached",
+        str(Ending.STUCK): "every state of the tree has been visited or is a dead end",
+        JUMP_LIMIT: "stopped by the jump limit",
     }
     return f"not solved after {jumps}: {words.get(content['ending'], content['ending'])}"
 
 
 def explain_page(content: dict[str, Any]) -> str:
-    """The page for what `trace` gives."""
+    """The page for a rollout, as returned by `trace`."""
     title = f"{content['domain']} / {content['problem']}: {content['policy']}"
     facts = [
         f"policy <b>{escape(content['policy'])}</b>",
@@ -171,16 +172,16 @@ def explain_page(content: dict[str, Any]) -> str:
 <button id="previous" title="left arrow key">◀ previous</button>
 <button id="next" title="right arrow key">next ▶</button>
 <span id="where" aria-live="polite"></span>
-<span class="soft hint">← → step · Home End · click a bar to go there</span>
+<span class="soft hint">← → step · Home End · click a bar to go to its jump</span>
 </div>
-<p class="note">Goals reached after every jump</p>
-<svg id="timeline" role="img" aria-label="goals reached after every jump"></svg>
+<p class="note">Goals reached after each jump</p>
+<svg id="timeline" role="img" aria-label="goals reached after each jump"></svg>
 <div class="columns">
 <div>
 <figure><figcaption id="caption"></figcaption>
 <div class="canvas"><svg id="tree" role="img" aria-label="lookahead tree"></svg></div>
 <div class="legend" id="legend"></div></figure>
-<section class="card"><h3>Node <small class="soft">rest on one, or click to keep it</small></h3>
+<section class="card"><h3>Node <small class="soft">point at a node, or click to pin it</small></h3>
 <div id="node"></div></section>
 </div>
 <aside>

@@ -1,8 +1,8 @@
-"""Stage `report`: the paper's coverage tables, from `paper.toml` beside this file.
+"""Stage `report`: the paper's coverage tables, read from `paper.toml`.
 
-The figures are the paper's own, totals included. `disagreements` adds them up and says where a total or the figure of a
-whole domain is not the sum of its parts; both are kept. Problems of our records are matched with the paper's rows by
-domain and split: easy, medium and hard are the IPC's, `test` is the extended set's.
+All figures are the paper's own, including the totals. `disagreements` adds them up and says where a total or the figure
+of a whole domain is not the sum of its parts; both are kept. Our records are matched with the paper's rows by domain
+and split: easy, medium and hard belong to the IPC's problems, `test` to the extended set.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from functools import cache
 
 WHOLE = "all"
-"""Split of the row of a whole domain."""
+"""Split of a row for a whole domain."""
 TOTAL = "total"
 """Split of a table's last row."""
 BENCHMARKS = {"ipc2023": ("easy", "medium", "hard"), "extended": ("test",)}
-"""Sets of problems and the splits that their test problems are in."""
+"""Sets of problems, with the splits of their test problems."""
 OTHER_NAMES = {"satellite-paper": "satellite"}
-"""Domains of the extended set that have another name here, because the IPC's has the same."""
+"""Our names for domains of the extended set whose own name is taken by an IPC domain."""
 
 Cell = int | None
-"""Solved problems; None where the paper has no figure."""
+"""Number of problems solved; None if the paper has no figure."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,22 @@ class PaperTable:
     label: str
     columns: tuple[str, ...]
     methods: tuple[str, ...]
-    """What our records call the method of a column; empty for none."""
+    """For each column, the name of its method in our records, or an empty string."""
     search: tuple[str, ...]
-    """Columns of planners that search at test time."""
+    """Columns whose planners search at test time."""
     notes: tuple[str, ...]
     problems: dict[tuple[str, str], int]
-    """Problems of every row, by domain and split."""
+    """Number of problems per row, by domain and split."""
     cells: dict[tuple[str, str], tuple[Cell, ...]]
 
     @property
     def domains(self) -> list[str]:
-        """Domains in the paper's order."""
+        """The domains, in the paper's order."""
         return [domain for domain, split in self.cells if split == WHOLE]
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Splits that have rows of their own."""
+        """The splits that have rows of their own."""
         return tuple(split for split in BENCHMARKS[self.benchmark] if (self.domains[0], split) in self.cells)
 
     @property
@@ -61,18 +61,18 @@ class PaperTable:
 
     @property
     def is_main(self) -> bool:
-        """Whether it is the benchmark's main table and not an ablation."""
+        """Whether it is the benchmark's main table rather than an ablation."""
         return self.key == self.benchmark
 
     def sums(self) -> tuple[Cell, ...]:
-        """Our sums over the domains, a column each; None where a domain has no figure."""
+        """Our sum over the domains for each column; None if a domain has no figure."""
         return tuple(_sum(self.cells[domain, WHOLE][i] for domain in self.domains) for i in range(len(self.columns)))
 
     def disagreements(self) -> Iterator[str]:
-        """In words, every total or figure of a domain that is not the sum of its parts."""
+        """A sentence for every total, or figure of a domain, that is not the sum of its parts."""
         for column, claimed, found in zip(self.columns, self.total, self.sums(), strict=True):
             if found is not None and claimed != found:
-                yield f"{self.title}: the paper's total of {column} is {claimed}, its domains add up to {found}"
+                yield f"{self.title}: the paper's total of {column} is {claimed}, but its domains add up to {found}"
         if sum(self.problems[domain, WHOLE] for domain in self.domains) != self.problems[WHOLE, TOTAL]:
             yield f"{self.title}: the paper's domains do not add up to {self.problems[WHOLE, TOTAL]} problems"
         for domain in self.domains if self.splits else ():
@@ -80,12 +80,13 @@ class PaperTable:
                 claimed = self.cells[domain, WHOLE][i]
                 found = _sum(self.cells[domain, split][i] for split in self.splits)
                 if found is not None and claimed != found:
-                    yield f"{self.title}: {column} in {domain} is {claimed} in the paper, its splits add up to {found}"
+                    figures = f"{claimed} in the paper, but its splits add up to {found}"
+                    yield f"{self.title}: {column} in {domain} is {figures}"
 
 
 @dataclass(frozen=True)
 class Paper:
-    """All tables, and where they are from."""
+    """All tables, and the paper they come from."""
 
     title: str
     authors: tuple[str, ...]
@@ -99,11 +100,11 @@ class Paper:
         return f"{', '.join(self.authors)}: {self.title} ({self.year})"
 
     def main(self, benchmark: str) -> PaperTable:
-        """Main table of a benchmark."""
+        """The main table of a benchmark."""
         return next(table for table in self.tables if table.key == benchmark)
 
     def best(self, benchmark: str, domain: str, split: str) -> Cell:
-        """Most problems that any column of any table of a benchmark solves in a row."""
+        """The most problems that any column of a benchmark's tables solves in a row."""
         found = [
             cell
             for table in self.tables
@@ -115,7 +116,7 @@ class Paper:
 
 
 def place_of(domain: str, split: str) -> tuple[str, str] | None:
-    """Benchmark and the paper's domain name for problems of ours; None if the paper has none such."""
+    """The benchmark and the paper's name of the domain; None if the paper does not have these problems."""
     name = OTHER_NAMES.get(domain, domain)
     for benchmark, splits in BENCHMARKS.items():
         if split in splits and name in read_paper().main(benchmark).domains and (domain == name or split == "test"):

@@ -1,8 +1,8 @@
-"""Stage `report`: folders of training runs in, curves out.
+"""Stage `report`: curves from folders of training runs.
 
-A run is a folder with `log.jsonl`, one JSON object a line, of kind `episode` or `validation`; other kinds are ignored.
-Where a line says something of an episode that an earlier line did, the later one counts: a run that was resumed repeats
-what it did after its last checkpoint. Runs that differ in their seed only are one curve: mean, least and most.
+A run is a folder with `log.jsonl`: one JSON object per line, of kind `episode` or `validation`; others are ignored. If
+two lines of one kind have the same episode, the later one counts: a resumed run repeats what it did after its last
+checkpoint. Runs that differ only in their seed form one curve: mean, least and most.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from saltus.report.records import limited, parse_object, read_lines
 LOG = "log.jsonl"
 CONFIG = "config.json"
 DEPTH = 3
-"""Folders below the named one in which runs are looked for."""
+"""Levels of subfolders in which runs are sought."""
 
 _SEED_FOLDER = re.compile(r"(?:seed|run|s)?[-_]?\d+", re.IGNORECASE)
 _SEED_ENDING = re.compile(r"[-_. ]?(?:seed|s)[-_]?\d+$", re.IGNORECASE)
 
 Entry = dict[str, float]
-"""Figures of one line of the log."""
+"""The figures in one line of the log."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Run:
 
     path: str
     name: str
-    """Runs of one name differ in their seed only."""
+    """Runs of one name differ only in their seed."""
     domain: str
     episodes: dict[int, Entry]
     validations: dict[int, Entry]
@@ -45,7 +45,7 @@ class Run:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A figure of several runs at one episode."""
+    """One figure of several runs at one episode."""
 
     episode: int
     mean: float
@@ -56,7 +56,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Curve:
-    """A figure over episodes, of the runs of one name."""
+    """One figure over episodes, for the runs of one name."""
 
     name: str
     points: tuple[CurvePoint, ...]
@@ -65,24 +65,24 @@ class Curve:
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs of one domain, which are drawn together."""
+    """The runs of one domain, which are drawn together."""
 
     domain: str
     runs: tuple[Run, ...] = field(repr=False)
 
     @property
     def names(self) -> list[str]:
-        """Names of the runs, each once."""
+        """The names of the runs, each once."""
         return list(dict.fromkeys(run.name for run in self.runs))
 
     def curves(self, value: Callable[[Run], dict[int, float]]) -> list[Curve]:
-        """A curve for every name that has a value at all."""
+        """One curve per name that has any values."""
         found = [_curve(name, [value(run) for run in self.runs if run.name == name]) for name in self.names]
         return [curve for curve in found if curve.points]
 
 
 def find_runs(folder: str | Path) -> list[Path]:
-    """The folder itself if it is a run, else the runs in it; none at all is an `InputError`."""
+    """The folder itself if it is a run, otherwise the runs in it; an `InputError` if there are none."""
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{root}: {'not a folder' if root.exists() else 'no such folder'}")
@@ -91,7 +91,7 @@ def find_runs(folder: str | Path) -> list[Path]:
     patterns = ["/".join(["*"] * depth + [LOG]) for depth in range(1, DEPTH + 1)]
     found = sorted({path.parent for pattern in patterns for path in root.glob(pattern)})
     if not found:
-        raise InputError(f"{root}: no run: no {LOG} in this folder, nor up to {DEPTH} levels below")
+        raise InputError(f"{root}: no training run found: no {LOG} in this folder or up to {DEPTH} levels below")
     return found
 
 
@@ -119,7 +119,7 @@ def read_run(folder: str | Path) -> Run:
             kinds[entry["kind"]][episode] = _numbers(entry)
     if lines and not any(kinds.values()):
         reason = f": {warnings[0]}" if warnings else ""
-        raise InputError(f"{path}: no training log: no line is of kind episode or validation{reason}")
+        raise InputError(f"{path}: not a training log: no line of kind episode or validation{reason}")
     config, complaint = _read_config(root / CONFIG)
     name, domain = name_run(root, config)
     shown = (*limited(warnings, f"{path}: %d more lines left out"), *complaint)
@@ -135,18 +135,18 @@ def _numbers(entry: dict[str, Any]) -> Entry:
 
 
 def _read_config(path: Path) -> tuple[dict[str, Any], list[str]]:
-    """The run's configuration, empty without one, and what is wrong with it."""
+    """The run's configuration, empty if there is none, and warnings about it."""
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}, []
     except (OSError, ValueError, RecursionError) as error:
-        return {}, [f"{path}: cannot be read, the run is named by its folder: {error}"]
-    return (content, []) if isinstance(content, dict) else ({}, [f"{path}: no JSON object"])
+        return {}, [f"{path}: cannot be read, so the run is named after its folder: {error}"]
+    return (content, []) if isinstance(content, dict) else ({}, [f"{path}: not a JSON object"])
 
 
 def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
-    """Name and domain of a run: from its configuration, else from its folder, less what looks like a seed."""
+    """The name and domain of a run: from its configuration, or else from its folder without what looks like a seed."""
     own = folder.resolve()
     given = config.get("name")
     domain = config.get("domain")
@@ -168,7 +168,7 @@ def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
 
 
 def read_runs(folders: Iterable[str | Path]) -> tuple[list[RunGroup], list[str]]:
-    """Runs of all folders by domain, and warnings; a folder named twice counts once."""
+    """The runs in all folders by domain, and warnings; a folder given twice counts once."""
     found: dict[Path, Path] = {}
     for folder in folders:
         for path in find_runs(folder):
@@ -178,7 +178,7 @@ def read_runs(folders: Iterable[str | Path]) -> tuple[list[RunGroup], list[str]]
     for run in runs:
         domains.setdefault(run.domain, []).append(run)
     warnings = [message for run in runs for message in run.warnings]
-    warnings += [f"{run.path}: no episode is logged yet" for run in runs if not run.episodes and not run.validations]
+    warnings += [f"{run.path}: no episodes logged yet" for run in runs if not run.episodes and not run.validations]
     return [RunGroup(domain, tuple(entries)) for domain, entries in sorted(domains.items())], warnings
 
 
@@ -192,7 +192,7 @@ def _curve(name: str, runs: Sequence[dict[int, float]]) -> Curve:
 
 
 def coverage_of(run: Run, prefix: str = "") -> dict[int, float]:
-    """Share of the validation problems solved at every validation; `prefix` `larger_` for the larger ones."""
+    """The share of problems solved at every validation; with the prefix `larger_`, of the larger problems."""
     shares: dict[int, float] = {}
     for episode, entry in run.validations.items():
         solved, problems = entry.get(f"{prefix}solved"), entry.get(f"{prefix}problems")
@@ -202,5 +202,5 @@ def coverage_of(run: Run, prefix: str = "") -> dict[int, float]:
 
 
 def episode_figure(run: Run, name: str) -> dict[int, float]:
-    """A figure of the log's episodes."""
+    """One figure of the log, by episode."""
     return {episode: entry[name] for episode, entry in run.episodes.items() if name in entry}

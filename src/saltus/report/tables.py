@@ -7,46 +7,46 @@ from dataclasses import dataclass, field
 from saltus.errors import plural as plural  # every table counts something
 
 NOTHING = "-"
-"""Where there is no figure."""
+"""Text of a cell without a figure."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's head; columns of one `group` next to each other share a head above theirs."""
+    """The heading of a column; adjacent columns of one `group` share a heading above their own."""
 
     name: str
     group: str = ""
     text: bool = False
-    """Whether it holds words, to the left, and no figures."""
+    """Whether it holds text, aligned left, rather than figures."""
     title: str = ""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place of a table."""
+    """One cell of a table."""
 
     text: str
     title: str = ""
-    """Said when the pointer rests on it."""
+    """Tooltip."""
     share: float | None = None
-    """Part of 1 that was solved, for the colour."""
+    """Share of problems solved, from 0 to 1, for the background colour."""
     sign: str = ""
-    """`better`, `worse`, `bad` or nothing."""
+    """`better`, `worse`, `bad` or empty."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Cells for all columns; `level` is `whole`, `split`, `total` or nothing."""
+    """One cell per column; `level` is `whole`, `split`, `total` or empty."""
 
     cells: tuple[Cell, ...]
     level: str = ""
     tried: bool = True
-    """Whether it has anything of ours."""
+    """Whether it has a result of ours."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with what must be said about it."""
+    """A table with its notes."""
 
     key: str
     title: str
@@ -54,7 +54,7 @@ class Table:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = field(default=())
     main: bool = True
-    """Whether it is shown without being asked for."""
+    """Whether it is shown by default."""
 
     def texts(self) -> list[list[str]]:
         """The texts of all rows."""
@@ -62,7 +62,7 @@ class Table:
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """A number in few digits, thousands with commas."""
+    """A number in few digits, with commas for thousands."""
     if value is None:
         return NOTHING
     if value == 0:

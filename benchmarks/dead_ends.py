@@ -1,7 +1,7 @@
-"""The dead-end test, measured on one thread: ground actions against joins anew for every state, in the same run.
+"""Benchmark of the dead-end test on one thread: ground actions against joins in every state, in the same run.
 
-Generated problems, seen from states along a random walk; the median of the states. "make" is grounding, once a problem;
-"-" where the ground actions would be too many and joins are all there is; "gave up" where joins took too long to tell.
+Times are medians over states along a random walk in generated problems. "make" is the grounding, once per problem. "-"
+means that there are too many ground actions and only joins are possible; "gave up" means that joins took too long.
 
     python benchmarks/dead_ends.py [--domain sokoban ...] [--split training --split medium ...] [--states 10]
 """
@@ -46,7 +46,7 @@ def walk(task: Task, count: int) -> list[State]:
 
 
 def median_time(call: Callable[[State], object], states: Sequence[State]) -> float:
-    """Milliseconds."""
+    """The median time of a call, in milliseconds."""
     times = []
     for state in states:
         start = time.perf_counter()
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--split", action="append")
     parser.add_argument("--states", type=int, default=10)
     options = parser.parse_args()
-    print("domain split objects rules | make ms | ground ms | joins ms | joins to ground | dead ends seen")
+    print("domain split objects rules | make ms | ground ms | joins ms | joins / ground | dead ends found")
     for name in options.domain or ["childsnack", "floortile", "sokoban", "spanner"]:
         for split in options.split or ["training", "easy", "medium", "hard"]:
             task = largest(name, split)

@@ -1,8 +1,8 @@
-"""One greedy decision on the CPU, measured: lookahead, graph and forward pass (30 rounds) at the initial state.
+"""Benchmark of one greedy decision on the CPU: lookahead, graph and forward pass (30 layers) at the initial state.
 
-1. The largest problem of each domain, each in a process of its own: time of every part (best of several) and the peak
-   memory of the process.
-2. Peak memory of the encoding `ext` over `ad`, forward and backward, for the same tree: blocksworld medium p15.
+1. The largest problem of each domain, each in a process of its own: the best time of every part and the peak memory of
+   the process.
+2. Peak memory of forward and backward with the encodings `ext` and `ad`, for the same tree: blocksworld medium p15.
 
     python benchmarks/forward.py --ipc DIR [--domain rovers] [--layers 30] [--threads 2]
 """
@@ -17,20 +17,13 @@ import sys
 import time
 from pathlib import Path
 
-MEGABYTE = 1e6
+from measure import MEGABYTE, memory, reset_peak_memory
+
 PARTS = ("lookahead", "graph", "forward")
 
 
-def peak_memory(key: str = "VmHWM") -> int:
-    """Bytes of this process at its peak since it was reset, or now (Linux)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{key}:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"no {key} in /proc/self/status")
-
-
 def decide(domain: str, problem: str, layers: int, threads: int) -> dict[str, float]:
-    """Seconds of every part of a decision, and peak memory."""
+    """The seconds of every part of a decision, and the peak memory."""
     import torch
 
     import saltus
@@ -57,11 +50,11 @@ def decide(domain: str, problem: str, layers: int, threads: int) -> dict[str, fl
         if sum(spans) > 20:
             break
     sizes = {"candidates": len(tree) - 1, "nodes": layout.node_count, "messages": layout.slot_count}
-    return {**best, **sizes, "objects": task.object_count, "bytes": peak_memory()}
+    return {**best, **sizes, "objects": task.object_count, "bytes": memory()}
 
 
 def train_memory(domain: str, problem: str, layers: int, kind: str) -> dict[str, float]:
-    """Bytes that forward and backward add at their peak."""
+    """The bytes that forward and backward add at their peak."""
     import saltus
     from saltus.graph import EncodingSpec, Vocabulary, assemble
     from saltus.model import ModelSpec, RelationalNetwork, make_layout
@@ -78,15 +71,15 @@ def train_memory(domain: str, problem: str, layers: int, kind: str) -> dict[str,
         network(layout).q.square().mean().backward()
         return layout.slot_count
 
-    step(saltus.lookahead(task, spec=saltus.LookaheadSpec(max_nodes=3)))  # libraries load and set themselves up
-    Path("/proc/self/clear_refs").write_text("5")
-    before = peak_memory("VmRSS")
+    step(saltus.lookahead(task, spec=saltus.LookaheadSpec(max_nodes=3)))  # loads the libraries
+    reset_peak_memory()
+    before = memory("VmRSS")
     messages = step(tree)
-    return {"bytes": peak_memory() - before, "messages": messages}
+    return {"bytes": memory() - before, "messages": messages}
 
 
 def in_process(*arguments: str) -> dict[str, float] | str:
-    """Result of a job in a process of its own, or why there is none."""
+    """The result of a job in a process of its own, or the reason why there is none."""
     done = subprocess.run([sys.executable, __file__, "--job", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:100]
@@ -109,10 +102,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     if not options.ipc:
-        parser.error("--ipc DIR or the environment variable SALTUS_IPC2023 is needed")
+        parser.error("--ipc or SALTUS_IPC2023 must name the folder of the IPC 2023 Learning Track problems")
     ipc = Path(options.ipc)
     names = options.domain or sorted(path.name for path in ipc.iterdir() if (path / "domain.pddl").is_file())
-    print(f"one decision, {options.layers} rounds, {options.threads} threads")
+    print(f"one decision, {options.layers} layers, {options.threads} threads")
     print(
         f"{'problem':<24}{'objects':>8}{'candidates':>11}{'messages':>10}"
         f"{'lookahead':>11}{'graph':>9}{'forward':>10}{'MB':>8}"
@@ -132,18 +125,18 @@ def main() -> None:
             f"{result['bytes'] / MEGABYTE:>8.0f}"
         )
     base = ipc / "blocksworld"
-    memory = {
+    added = {
         kind: in_process("memory", str(base / "domain.pddl"), str(base / "testing/medium/p15.pddl"), "30", kind)
         for kind in ("ext", "ad")
     }
-    ext, ad = memory["ext"], memory["ad"]
+    ext, ad = added["ext"], added["ad"]
     if isinstance(ext, dict) and isinstance(ad, dict):
         print(
-            f"\nblocksworld medium p15, forward and backward, 30 rounds: ext {ext['bytes'] / MEGABYTE:.0f} MB, "
+            f"\nblocksworld medium p15, forward and backward, 30 layers: ext {ext['bytes'] / MEGABYTE:.0f} MB, "
             f"ad {ad['bytes'] / MEGABYTE:.0f} MB, ratio {ext['bytes'] / ad['bytes']:.1f}"
         )
     else:
-        print(memory)
+        print(added)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Lookahead, measured on one thread: three tables from one run.
+"""Benchmark of the lookahead on one thread: three tables from one run; times are the best of several.
 
 1. Complete IW(1) from the initial state, ours against `pymimir`'s own C++ search (extra `bench`), each in a process of
-   its own, the best of several. Targets: 200 times on satellite and transport medium p15, 20 on blocksworld medium p15.
-2. AIW(1) with the default options from the initial state of the largest problem of each domain: time (best of several)
-   and the memory that it adds to the process at its peak.
-3. The slope of log time over log objects for AIW(1) in each domain, over all test problems at hand.
+   its own. Targets: 200 times faster on satellite and transport medium p15, 20 times on blocksworld medium p15.
+2. AIW(1) with the default options from the initial state of the largest problem of each domain: time, and the peak
+   memory that it adds to the process.
+3. The slope of log time over log objects for AIW(1) in each domain, over all test problems in the folder.
 
     python benchmarks/lookahead.py --ipc DIR [--domain rovers] [--repeats 5] [--timeout 120]
 """
@@ -18,56 +18,37 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+from measure import MEGABYTE, best_time, memory, reset_peak_memory
 
 PEER_PROBLEMS = {
     "satellite/testing/medium/p15.pddl": 200,
     "transport/testing/medium/p15.pddl": 200,
     "blocksworld/testing/medium/p15.pddl": 20,
 }
-MEGABYTE = 1e6
-
-
-def peak_memory() -> int:
-    """Bytes of this process at its peak since it was reset (Linux)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError("no VmHWM in /proc/self/status")
-
-
-def best_time(call: Callable[[], object], repeats: int, budget: float = 20.0) -> float:
-    """Best of several timings; stops repeating when the budget is spent."""
-    best, spent = float("inf"), 0.0
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        seconds = time.perf_counter() - start
-        best, spent = min(best, seconds), spent + seconds
-        if spent > budget:
-            break
-    return best
+BUDGET = 20.0
+"""Seconds after which a timing is not repeated."""
 
 
 def saltus_iw(domain: str, problem: str, repeats: int) -> dict[str, float]:
-    """Our complete IW(1): novel states only."""
+    """Our complete IW(1), with novel states only."""
     import saltus
 
     task = saltus.load(domain, problem)
     spec = saltus.LookaheadSpec(kind="iw", root_successors="novel", expand_root_successors=False)
     tree = saltus.lookahead(task, spec=spec)
-    seconds = best_time(lambda: saltus.lookahead(task, spec=spec), repeats)
+    seconds = best_time(lambda: saltus.lookahead(task, spec=spec), repeats, BUDGET)
     return {"seconds": seconds, "nodes": tree.novel_count, "generated": tree.generated}
 
 
 def pymimir_iw(domain: str, problem: str, repeats: int) -> dict[str, float]:
-    """Mimir's IW(1), a fresh problem for every run, since it never forgets states; the timed runs have no callbacks."""
+    """Mimir's IW(1). It never forgets states, so every run gets a fresh problem; the timed runs have no callbacks."""
     import pymimir
 
     with tempfile.TemporaryDirectory() as folder:
-        # It refuses a domain without :typing whose problem says "- object", as the IPC's own blocksworld does.
+        # Mimir refuses a domain without :typing if its problem says "- object", as the IPC's own blocksworld does.
         text = Path(domain).read_text()
         changed = Path(folder) / "domain.pddl"
         changed.write_text(text if ":typing" in text else text.replace(":strips", ":strips :typing"))
@@ -91,16 +72,16 @@ def pymimir_iw(domain: str, problem: str, repeats: int) -> dict[str, float]:
 
 
 def saltus_aiw(domain: str, problem: str, repeats: int) -> dict[str, float]:
-    """Our AIW(1) with the default options; the kernel's copy of the task is made before."""
+    """Our AIW(1) with the default options; copying the task to the kernel is not measured."""
     import saltus
 
     task = saltus.load(domain, problem)
     saltus.lookahead(task, spec=saltus.LookaheadSpec(kind="flat", max_nodes=1))
-    Path("/proc/self/clear_refs").write_text("5")
-    before = peak_memory()
+    reset_peak_memory()
+    before = memory()
     tree = saltus.lookahead(task)
-    added = peak_memory() - before
-    seconds = best_time(lambda: saltus.lookahead(task), repeats)
+    added = memory() - before
+    seconds = best_time(lambda: saltus.lookahead(task), repeats, BUDGET)
     return {
         "seconds": seconds,
         "bytes": added,
@@ -120,7 +101,7 @@ JOBS: dict[str, Callable[[str, str, int], dict[str, float]]] = {
 
 
 def in_process(job: str, domain: Path, problem: Path, repeats: int, timeout: float) -> dict[str, float] | str:
-    """Result of a job in a process of its own, or a word that says why there is none."""
+    """The result of a job in a process of its own, or the reason why there is none."""
     command = [sys.executable, __file__, "--job", job, str(domain), str(problem), "--repeats", str(repeats)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
@@ -134,7 +115,7 @@ def in_process(job: str, domain: Path, problem: Path, repeats: int, timeout: flo
 
 
 def slope(points: list[tuple[float, float]]) -> float:
-    """Least-squares slope of log y over log x."""
+    """The least-squares slope of log y over log x."""
     import numpy as np
 
     x, y = np.log(np.array(points)).T
@@ -142,7 +123,7 @@ def slope(points: list[tuple[float, float]]) -> float:
 
 
 def compare(ipc: Path, arguments: argparse.Namespace) -> None:
-    """Table 1."""
+    """Prints table 1."""
     print("IW(1) from the initial state, one thread")
     print(f"{'problem':<28}{'novel':>8}{'ours ms':>10}{'pymimir ms':>12}{'ratio':>9}{'target':>8}")
     for path, target in PEER_PROBLEMS.items():
@@ -159,7 +140,7 @@ def compare(ipc: Path, arguments: argparse.Namespace) -> None:
 
 
 def largest(ipc: Path, domains: list[str], arguments: argparse.Namespace) -> None:
-    """Tables 2 and 3."""
+    """Prints tables 2 and 3."""
     print("\nAIW(1) from the initial state of the largest problem, and the slope of log time over log objects")
     head = f"{'problem':<26}{'objects':>8}{'root actions':>14}{'nodes':>8}{'generated':>11}{'ms':>9}{'MB':>8}"
     print(f"{head}{'slope':>8}{'problems':>10}")
@@ -181,7 +162,7 @@ def largest(ipc: Path, domains: list[str], arguments: argparse.Namespace) -> Non
             f"{result['generated']:>11,}{result['seconds'] * 1e3:>9.2f}{result['bytes'] / MEGABYTE:>8.1f}"
             f"{slope(points):>8.2f}{len(points):>10}"
         )
-    print("* root successors by classes")
+    print("* one root successor per class")
 
 
 def main() -> None:
@@ -190,7 +171,7 @@ def main() -> None:
     parser.add_argument("--ipc", default=os.environ.get("SALTUS_IPC2023"), help="folder of the IPC 2023 problems")
     parser.add_argument("--domain", action="append", help="only this domain in tables 2 and 3; may be repeated")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for one process")
+    parser.add_argument("--timeout", type=float, default=120.0, help="seconds per process")
     parser.add_argument("--job", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job:
@@ -198,7 +179,7 @@ def main() -> None:
         print(json.dumps(JOBS[job](domain, problem, arguments.repeats)))
         return
     if not arguments.ipc:
-        parser.error("--ipc DIR or the environment variable SALTUS_IPC2023 is needed")
+        parser.error("--ipc or SALTUS_IPC2023 must name the folder of the IPC 2023 Learning Track problems")
     ipc = Path(arguments.ipc)
     domains = arguments.domain or sorted(path.name for path in ipc.iterdir() if (path / "domain.pddl").is_file())
     compare(ipc, arguments)

@@ -1,9 +1,9 @@
-"""Reading, measured: disk to task, ours against `pymimir`, `pddl` and `plado` (extra `bench`).
+"""Benchmark of reading, from disk to task: ours against `pymimir`, `pddl` and `plado` (extra `bench`).
 
 Every reader runs in a process of its own on the largest problem file of each domain, and on rovers hard p25, the
-yardstick of the design. Time is the best of several reads of domain and problem in a warm process; memory is what the
-first read adds to the process at its peak, so that imports do not count. A reader that is absent, fails or exceeds the
-time limit is shown as such. One run prints the whole table:
+problem that the design names. Time is the best of several reads of domain and problem in a warm process. Memory is what
+the first read adds to the process at its peak, so that imports do not count. A reader that is absent, fails or exceeds
+the time limit is shown as such. One run prints the whole table:
 
     python benchmarks/read.py --ipc DIR [--domain rovers] [--repeats 3] [--timeout 60]
 """
@@ -20,8 +20,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-YARDSTICK = "rovers/testing/hard/p25.pddl"
-MEGABYTE = 1e6
+from measure import MEGABYTE, memory, reset_peak_memory
+
+DESIGN_PROBLEM = "rovers/testing/hard/p25.pddl"
+"""The problem that the design's figures are about."""
 
 
 def read_with_saltus(domain: str, problem: str) -> object:
@@ -32,21 +34,21 @@ def read_with_saltus(domain: str, problem: str) -> object:
 
 
 def read_with_pymimir(domain: str, problem: str) -> object:
-    """C++ reader of Mimir; lifted, because grounding is no part of reading."""
+    """Mimir's C++ reader; lifted, because grounding is not part of reading."""
     import pymimir
 
     return pymimir.Problem(pymimir.Domain(Path(domain)), Path(problem), mode="lifted")
 
 
 def read_with_pddl(domain: str, problem: str) -> object:
-    """Reader in Python with a generated parser."""
+    """A reader in Python with a generated parser."""
     import pddl
 
     return pddl.parse_domain(domain), pddl.parse_problem(problem)
 
 
 def read_with_plado(domain: str, problem: str) -> object:
-    """Reader in Python, with its checks."""
+    """A reader in Python, with its checks."""
     from plado.parser import parse
 
     return parse(domain, problem)
@@ -61,40 +63,28 @@ READERS: dict[str, Callable[[str, str], object]] = {
 }
 
 
-def peak_memory() -> int:
-    """Bytes of this process at its peak (Linux)."""
-    return _status("VmHWM")
-
-
-def _status(key: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{key}:"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"no {key} in /proc/self/status")
-
-
 def measure(reader: str, domain: str, problem: str, repeats: int, budget: float) -> dict[str, float]:
-    """Best seconds and added peak bytes of one reader in this process; stops repeating when the budget is spent."""
+    """The best seconds and added peak bytes of one reader in this process; stops repeating after `budget` seconds."""
     importlib.import_module(reader)
     read = READERS[reader]
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew, without the imports
-    before = _status("VmRSS")
+    reset_peak_memory()  # imports do not count
+    before = memory("VmRSS")
     begin = time.perf_counter()
     best = float("inf")
-    memory = 0
+    added = 0
     for _ in range(repeats):
         start = time.perf_counter()
         task = read(domain, problem)
         best = min(best, time.perf_counter() - start)
-        memory = memory or peak_memory() - before
+        added = added or memory() - before
         del task
         if time.perf_counter() - begin + best > budget:
             break
-    return {"seconds": best, "bytes": memory}
+    return {"seconds": best, "bytes": added}
 
 
 def run(reader: str, domain: Path, problem: Path, repeats: int, timeout: float) -> dict[str, float] | str:
-    """Measurement of one reader in a process of its own, or the reason why there is none."""
+    """The measurement of one reader in a process of its own, or the reason why there is none."""
     if importlib.util.find_spec(reader) is None:
         return "absent"
     command = [sys.executable, __file__, "--measure", reader, str(domain), str(problem)]
@@ -112,21 +102,21 @@ def run(reader: str, domain: Path, problem: Path, repeats: int, timeout: float) 
 
 
 def problems(folder: Path, wanted: str | None) -> list[tuple[Path, Path]]:
-    """Domain file and largest problem file of every domain, and the yardstick."""
+    """The domain file and the largest problem file of every domain, and the design's problem."""
     pairs = []
     for domain in sorted(folder.glob("*/domain.pddl")):
         if wanted is not None and domain.parent.name != wanted:
             continue
         files = [path for path in domain.parent.rglob("*.pddl") if path != domain]
         chosen = {max(files, key=lambda path: path.stat().st_size)} if files else set()
-        if (folder / YARDSTICK).is_file() and domain.parent == (folder / YARDSTICK).parents[2]:
-            chosen.add(folder / YARDSTICK)
+        if (folder / DESIGN_PROBLEM).is_file() and domain.parent == (folder / DESIGN_PROBLEM).parents[2]:
+            chosen.add(folder / DESIGN_PROBLEM)
         pairs += [(domain, path) for path in sorted(chosen)]
     return pairs
 
 
 def cell(result: dict[str, float] | str, size: int) -> str:
-    """Time, memory, and memory over file size of one measurement."""
+    """One measurement as text: time, memory, and memory relative to the file size."""
     if isinstance(result, str):
         return result
     added = result["bytes"]
@@ -134,19 +124,21 @@ def cell(result: dict[str, float] | str, size: int) -> str:
 
 
 def main() -> int:
-    """Exit code of the benchmark."""
+    """Prints the table, or one measurement for the parent process."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ipc", type=Path, default=os.environ.get("SALTUS_IPC2023"), help="folder of the IPC domains")
+    parser.add_argument(
+        "--ipc", type=Path, default=os.environ.get("SALTUS_IPC2023"), help="folder of the IPC 2023 problems"
+    )
     parser.add_argument("--domain", help="only this domain")
-    parser.add_argument("--repeats", type=int, default=5, help="reads of which the best counts")
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for one reader on one file")
+    parser.add_argument("--repeats", type=int, default=5, help="number of reads; the best counts")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds per reader and file")
     parser.add_argument("--measure", nargs=3, metavar=("READER", "DOMAIN", "PROBLEM"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         print(json.dumps(measure(*options.measure, options.repeats, options.timeout / 2)))
         return 0
     if options.ipc is None or not Path(options.ipc).is_dir():
-        parser.error("--ipc or SALTUS_IPC2023 must name the folder of the IPC domains")
+        parser.error("--ipc or SALTUS_IPC2023 must name the folder of the IPC 2023 Learning Track problems")
     pairs = problems(Path(options.ipc), options.domain)
     if not pairs:
         parser.error(f"no domain found in {options.ipc}")

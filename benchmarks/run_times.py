@@ -1,4 +1,4 @@
-"""Where the time of training runs went, from their logs: seconds by part, steps a second, validation coverage.
+"""Where the time of training runs went, from their logs: seconds per part, steps per second, validation coverage.
 
 python benchmarks/run_times.py RUN [RUN ...]
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Prints two lines a run, and the steps a second of all together."""
+    """Prints two lines per run, and the steps per second of all runs together."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="+")
     total = 0.0

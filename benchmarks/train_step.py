@@ -1,9 +1,9 @@
-"""One training step, measured: forward, backward and Adam on 32 AIW-AD trees of real 20-block Blocksworld states.
+"""Benchmark of one training step: forward, backward and Adam on 32 AIW-AD trees of real 20-block Blocksworld states.
 
-The fast path against the plain twin (the loop over relations) and, where it is installed, against the messages of
-`pymimir-rgnn`, on the same graphs, in one run. On a GPU the fast step is also replayed as a CUDA graph, and its parts
-are timed. The memory floor counts, for every round, the embeddings and messages read and written once forward and
-twice backward, over the bandwidth measured in the same run.
+The fast path runs against the plain twin (the loop over relations) and, if it is installed, against the message passing
+of `pymimir-rgnn`, on the same graphs, in one run. On a GPU the fast step is also recorded and replayed, and its parts
+are timed. The memory floor assumes that every layer reads and writes the embeddings and messages once forward and twice
+backward, at the bandwidth measured in the same run.
 
     python benchmarks/train_step.py [--device cuda] [--layers 30] [--repeats 10] [--precision bf16]
 """
@@ -26,19 +26,19 @@ from saltus.task import Goal, State, Task, build_task
 
 
 def real_states(count: int, blocks: int) -> list[tuple[Task, State, Goal]]:
-    """States on random jumps from the initial states of generated problems."""
+    """Situations along random jumps from the initial states of generated problems."""
     domain = parse_domain(Source.from_file(DOMAINS["blocksworld"].path))
     rng = random.Random(0)
-    queries: list[tuple[Task, State, Goal]] = []
-    while len(queries) < count:
-        text = generate_sizes("blocksworld", {"blocks": blocks}, seed=len(queries))
+    situations: list[tuple[Task, State, Goal]] = []
+    while len(situations) < count:
+        text = generate_sizes("blocksworld", {"blocks": blocks}, seed=len(situations))
         task = build_task(domain, parse_problem(Source.from_bytes(text.encode()), domain))
         state = task.initial_state
         for _ in range(4):
-            queries.append((task, state, task.goal))
+            situations.append((task, state, task.goal))
             tree = lookahead(task, state)
             state = tree.state_of(rng.randrange(1, len(tree)))
-    return queries[:count]
+    return situations[:count]
 
 
 def step_of(network: torch.nn.Module, loss_of: Callable[[], torch.Tensor], device: str) -> Callable[[], None]:
@@ -55,7 +55,7 @@ def step_of(network: torch.nn.Module, loss_of: Callable[[], torch.Tensor], devic
 
 
 def median(step: Callable[[], object], repeats: int, device: str) -> float:
-    """Median milliseconds of a call, after two for warming up."""
+    """The median time of a call in milliseconds, after two calls to warm up."""
     times = []
     for number in range(repeats + 2):
         if device == "cuda":
@@ -70,7 +70,7 @@ def median(step: Callable[[], object], repeats: int, device: str) -> float:
 
 
 def replayed(step: Callable[[], None]) -> Callable[[], None]:
-    """The step as a CUDA graph."""
+    """The step, recorded as a CUDA graph and replayed."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -84,7 +84,7 @@ def replayed(step: Callable[[], None]) -> Callable[[], None]:
 
 
 def library_step(batch: GraphBatch, vocabulary: Vocabulary, layers: int, device: str) -> Callable[[], None] | str:
-    """A step of `pymimir-rgnn`'s message passing on the same graphs, or why there is none."""
+    """A step of `pymimir-rgnn`'s message passing on the same graphs, or the reason why there is none."""
     try:
         import pymimir
         import pymimir_rgnn
@@ -94,7 +94,7 @@ def library_step(batch: GraphBatch, vocabulary: Vocabulary, layers: int, device:
         return f"absent ({error.name})"
 
     class Relations(Encoder):
-        """Our relations under its names."""
+        """Our relations, under the library's names."""
 
         def get_relations(self, domain: object) -> list[tuple[str, int]]:
             return [(f"r{i}", relation.arity) for i, relation in enumerate(vocabulary)]
@@ -123,7 +123,7 @@ def library_step(batch: GraphBatch, vocabulary: Vocabulary, layers: int, device:
 
 
 def floor_ms(layout: Layout, layers: int, size: int) -> float:
-    """Milliseconds to move the embeddings and messages of a step once forward and twice backward."""
+    """The milliseconds needed to move the embeddings and messages of a step once forward and twice backward."""
     block = torch.empty(1 << 27, device="cuda")
     seconds = median(lambda: block.add_(1.0), 10, "cuda") / 1e3
     bandwidth = 2 * block.numel() * 4 / seconds
@@ -132,7 +132,7 @@ def floor_ms(layout: Layout, layers: int, size: int) -> float:
 
 
 def parts(network: RelationalNetwork, layout: Layout) -> None:
-    """Time on the device by kernel."""
+    """Prints the time on the device per kernel."""
     from torch.profiler import ProfilerActivity, profile
 
     def step() -> None:
@@ -161,19 +161,19 @@ def main() -> None:
     parser.add_argument("--precision", default="float32")
     options = parser.parse_args()
     device = options.device
-    queries = real_states(options.trees, options.blocks)
+    situations = real_states(options.trees, options.blocks)
     encoding = EncodingSpec()
-    vocabulary = Vocabulary.of(queries[0][0].domain, encoding)
+    vocabulary = Vocabulary.of(situations[0][0].domain, encoding)
     arities = tuple(relation.arity for relation in vocabulary)
 
     def make_batch() -> GraphBatch:
-        return assemble([(tree, None) for tree in lookahead_batch(queries)], vocabulary, encoding)
+        return assemble([(tree, None) for tree in lookahead_batch(situations)], vocabulary, encoding)
 
     batch = make_batch()
     layout = make_layout(batch, arities).to(device)
     print(
         f"{options.trees} trees of {options.blocks} blocks: {batch.node_count:,} nodes, {len(vocabulary)} relations, "
-        f"{layout.slot_count:,} messages, {options.layers} rounds, {device}, {options.precision}"
+        f"{layout.slot_count:,} messages, {options.layers} layers, {device}, {options.precision}"
     )
     torch.manual_seed(0)
     network = RelationalNetwork(arities, "ad", ModelSpec(layers=options.layers, precision=options.precision)).to(device)
@@ -185,7 +185,7 @@ def main() -> None:
     with torch.no_grad():
         wanted, found = loss(True), loss(False)
     print(f"  loss of the plain twin {wanted:.6f}, of the fast path {found:.6f}")
-    print(f"  lookahead and graphs{median(make_batch, 5, 'cpu'):>24.2f} ms (threads: all cores)")
+    print(f"  lookahead and graphs{median(make_batch, 5, 'cpu'):>24.2f} ms (one thread per core)")
     print(f"  layout{median(lambda: make_layout(batch, arities).to(device), 5, device):>38.2f} ms")
     library = library_step(batch, vocabulary, options.layers, device)
     slow_repeats = max(2, options.repeats // 3)
@@ -197,16 +197,16 @@ def main() -> None:
         print(f"  pymimir-rgnn{library:>32}")
     else:
         ours = median(library, slow_repeats, device)
-        print(f"  pymimir-rgnn (body only){ours:>20.1f} ms{ours / fast:>10.1f} times the fast path")
+        print(f"  pymimir-rgnn (message passing){ours:>14.1f} ms{ours / fast:>10.1f} times the fast path")
     print(f"  fast path{fast:>35.1f} ms{plain / fast:>10.1f} times faster than the plain twin")
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
         eager_step()
         print(f"  peak memory of a step{torch.cuda.max_memory_allocated() / 1e6:>23.0f} MB")
-        graph = median(replayed(eager_step), 5 * options.repeats, device)
+        recorded = median(replayed(eager_step), 5 * options.repeats, device)
         floor = floor_ms(layout, options.layers, network.spec.embedding)
-        print(f"  fast path, CUDA graph{graph:>23.2f} ms{plain / graph:>10.1f} times faster than the plain twin")
-        print(f"  memory floor{floor:>32.2f} ms{graph / floor:>10.1f} times the floor is what it takes")
+        print(f"  fast path, recorded{recorded:>25.2f} ms{plain / recorded:>10.1f} times faster than the plain twin")
+        print(f"  memory floor{floor:>32.2f} ms; the recorded step takes {recorded / floor:.1f} times as long")
         parts(network, layout)
         if options.precision != "float32":
             exact = RelationalNetwork(arities, "ad", ModelSpec(layers=options.layers)).to(device)

@@ -1,4 +1,4 @@
-"""Learning: episodes, gradient steps and rollouts a second, time by part, memory.
+"""Benchmark of training: gradient steps per second, time per part, memory.
 
     python benchmarks/training.py SUITE [--device cuda] [--episodes 300] [--set key=value ...]
 
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", action="append", default=[])
-    parser.add_argument("--every", type=int, default=50, help="episodes between lines")
+    parser.add_argument("--every", type=int, default=50, help="episodes between two lines")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     suite = find_suite(options.suite)
@@ -53,7 +53,7 @@ def main() -> None:
         mark = now
     total = time.perf_counter() - started
     steps = trainer.episode * configuration.training.steps
-    print(f"  {total:.1f} s for {trainer.episode} episodes: {steps / total:.0f} steps/s with all that belongs to them")
+    print(f"  {total:.1f} s for {trainer.episode} episodes: {steps / total:.0f} steps/s, everything included")
     for name, seconds in sorted(parts.items(), key=lambda part: -part[1]):
         print(f"    {name:<12}{seconds:8.1f} s{100 * seconds / total:7.1f} %")
     if options.device.startswith("cuda"):

@@ -1,4 +1,4 @@
-"""States in lookahead trees of several kinds, side by side: means over states along random walks in generated problems.
+"""Sizes of lookahead trees of several kinds, compared: means over states along random walks in generated problems.
 
 python benchmarks/trees.py --domain rovers [--kind aiw --kind iw ...] [--split training ...] [--states 20]
 """
@@ -12,7 +12,7 @@ from saltus.lookahead import LookaheadSpec, lookahead
 
 
 def main() -> None:
-    """Prints a line a split."""
+    """Prints one line per split."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--domain", default="rovers")
     parser.add_argument("--kind", action="append")

@@ -75,15 +75,15 @@ def main() -> None:
             rules = _kernel.GroundRelaxation(known, GROUND_ATOMS)
             made = 1000 * (time.perf_counter() - start)
             joined = median_time(joins, states)
-            told = [joins(state) for state in states]
-            gave_up = " (gave up)" if None in told else ""
+            answers = [joins(state) for state in states]
+            gave_up = " (gave up)" if None in answers else ""
             line = f"{name} {split} {len(task.objects)} {rules.rules} | {made:.1f} |"
             if rules.complete:
                 ground = median_time(lambda state, r=rules, k=known, g=goal: r.reaches(k, state.codes, g), states)  # type: ignore[misc]
                 line += f" {ground:.2f} | {joined:.2f}{gave_up} | {joined / ground:.1f} |"
             else:
                 line += f" - | {joined:.2f}{gave_up} | - |"
-            print(f"{line} {told.count(False)} of {len(told)}", flush=True)
+            print(f"{line} {answers.count(False)} of {len(answers)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -349,7 +349,7 @@ def test_generate_into_what_is_no_suite_of_the_domain(tmp_path: Path, capsys: py
     ("size", "message"),
     [
         ("locatons=3", "ferry has no size 'locatons'; did you mean 'locations'?"),
-        ("zzz=3", "ferry has no size 'zzz'; it has"),
+        ("zzz=3", "ferry has no size 'zzz'; expected one of cars, locations"),
         ("locations=²", "--set locations=²: expected SIZE=VALUE"),
         ("locations=" + "9" * 5000, "expected SIZE=VALUE"),
     ],

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isinf
+from typing import NoReturn
 
 from saltus.errors import PddlError, plural, suggestion
 from saltus.pddl.expressions import (
@@ -174,20 +175,19 @@ def parse_literal(scope: Scope, group: Group, *, surely: bool = False) -> Litera
     return Literal(predicate.name, names, True, group.offset)
 
 
-def wrong_arity(source: Source, offset: int, predicate: Predicate, found: int) -> None:
-    """Raises the error for an atom with the wrong number of arguments."""
-    raise PddlError(
-        f"predicate {predicate.name!r} takes {plural(len(predicate.parameters), 'argument')}, found {found}",
-        source.position(offset),
-    )
+def wrong_arity(source: Source, offset: int, declared: Predicate | Function, found: int) -> NoReturn:
+    """Raises the error for a predicate or function with the wrong number of arguments."""
+    kind = "predicate" if isinstance(declared, Predicate) else "function"
+    takes = plural(len(declared.parameters), "argument")
+    raise PddlError(f"{kind} {declared.name!r} takes {takes}, found {found}", source.position(offset))
 
 
 def wrong_type(
-    source: Source, offset: int, term: str, types: tuple[str, ...], parameter: TypedName, predicate: Predicate
-) -> None:
+    source: Source, offset: int, term: str, types: tuple[str, ...], parameter: TypedName, declared: Predicate | Function
+) -> NoReturn:
     """Raises the error for an argument of the wrong type."""
     raise PddlError(
-        f"{term!r} has type {' or '.join(types)}, but argument {parameter.name!r} of {predicate.name!r} "
+        f"{term!r} has type {' or '.join(types)}, but argument {parameter.name!r} of {declared.name!r} "
         f"must have type {' or '.join(parameter.types)}",
         source.position(offset),
     )
@@ -326,14 +326,11 @@ def parse_numeric_term(scope: Scope, group: Group, *, constant: bool = False) ->
         unknown(source, head, "function", list(scope.functions))
     terms = tuple(as_word(source, item, "a variable or an object") for item in group.items[1:])
     if len(terms) != len(function.parameters):
-        raise PddlError(
-            f"function {function.name!r} takes {plural(len(function.parameters), 'argument')}, found {len(terms)}",
-            source.position(group.offset),
-        )
+        wrong_arity(source, group.offset, function, len(terms))
     for word, parameter in zip(terms, function.parameters, strict=True):
         if word.text not in scope.terms:
             _unknown_term(scope, word)
         types = scope.terms[word.text]
         if not scope.domain.overlaps(types, parameter.types):
-            wrong_type(source, word.offset, word.text, types, parameter, Predicate(function.name, ()))
+            wrong_type(source, word.offset, word.text, types, parameter, function)
     return NumericTerm(function.name, tuple(word.text for word in terms), group.offset)

@@ -86,7 +86,7 @@ def scatter(left: Series, right: Series, measure: Measure) -> str:
     for one, other in both:
         a, b = _value(one, measure), _value(other, measure)
         solved += a is not None and b is not None
-        text = f"{_name(one)}: {left.label} {_told(one, a)}, {right.label} {_told(other, b)}"
+        text = f"{_name(one)}: {left.label} {_result_text(one, a)}, {right.label} {_result_text(other, b)}"
         kind = "" if a is not None and b is not None else "open"
         plot.mark((a or beyond, b or beyond), domains.index(one.domain), text, kind)
     entries = [(domain, i, "dot") for i, domain in enumerate(domains)]
@@ -100,7 +100,7 @@ def _value(record: Record, measure: Measure) -> float | None:
     return measure.of(record) if record.solved else None
 
 
-def _told(record: Record, value: float | None) -> str:
+def _result_text(record: Record, value: float | None) -> str:
     return record.outcome if value is None else figure(value, 4)
 
 
@@ -154,7 +154,7 @@ def _figure(group: RunGroup, name: str, label: str, *, log: bool = False, percen
 
 
 def _draw(
-    plot: Plot, curve: Curve, colour: int, kind: str, told: Callable[[float], str], *, marks: bool = True
+    plot: Plot, curve: Curve, colour: int, kind: str, as_text: Callable[[float], str], *, marks: bool = True
 ) -> None:
     if curve.runs > 1:
         low = [(point.episode, point.low) for point in curve.points]
@@ -163,8 +163,12 @@ def _draw(
     if not marks or len(curve.points) > MOST_MARKS:
         return
     for point in curve.points:
-        spread = f" ({told(point.low)} to {told(point.high)}, {plural(point.runs, 'run')})" if curve.runs > 1 else ""
-        text = f"{curve.name}{', larger problems' if kind else ''}, episode {point.episode}: {told(point.mean)}{spread}"
+        spread = (
+            f" ({as_text(point.low)} to {as_text(point.high)}, {plural(point.runs, 'run')})" if curve.runs > 1 else ""
+        )
+        text = (
+            f"{curve.name}{', larger problems' if kind else ''}, episode {point.episode}: {as_text(point.mean)}{spread}"
+        )
         plot.mark((point.episode, point.mean), colour, text, kind, radius=2.4)
 
 

@@ -11,6 +11,7 @@ from saltus.learn.batch import make_training_batch
 from saltus.learn.config import load_configuration
 from saltus.learn.learner import Learner, StepResult, batch_tensors
 from saltus.learn.trainer import Trainer, make_network
+from saltus.lookahead import Situation
 from saltus.model import make_layout
 from saltus.policy import LearnedPolicy
 
@@ -56,16 +57,16 @@ def test_recorded_passes_give_the_values_of_ordinary_ones() -> None:
     tasks = small_tasks("blocksworld", 12)
     source = Trainer(configuration, tasks, seed=3, device="cuda")
     policy = source.policy()
-    assert policy.graphs is not None
+    assert policy.recorded is not None
     slow = LearnedPolicy(policy.network, policy.encoding, policy.lookahead, policy.vocabulary)
-    slow.graphs = None
+    slow.recorded = None
     for count in (1, 3, 12, 2, 12, 1):
-        situations = [(task, task.initial_state, task.goal) for task in tasks[-count:]]
+        situations = [Situation(task, task.initial_state, task.goal) for task in tasks[-count:]]
         for fast, wanted in zip(policy.decide(situations), slow.decide(situations), strict=True):
             assert np.allclose(fast.q, wanted.q, atol=1e-4)
     with torch.no_grad():  # the weights are read anew
         policy.network.readout.second.bias += 5.0
-    situations = [(tasks[0], tasks[0].initial_state, tasks[0].goal)]
+    situations = [Situation(tasks[0], tasks[0].initial_state, tasks[0].goal)]
     assert np.allclose(policy.decide(situations)[0].q, slow.decide(situations)[0].q, atol=1e-4)
 
 

@@ -268,7 +268,9 @@ class RunFolder:
 def log_entry(event: Event) -> dict[str, Any]:
     """Plain values of an event for the log."""
     if isinstance(event, EpisodeReport):
-        return {"kind": "episode", **asdict(event)}
+        values = asdict(event)
+        losses = values.pop("losses")
+        return {"kind": "episode", **values, **losses}
     larger = event.larger
     return {
         "kind": "validation",
@@ -288,8 +290,9 @@ def log_entry(event: Event) -> dict[str, Any]:
 def scalars(event: Event) -> dict[str, float]:
     """Curves of an event."""
     if isinstance(event, EpisodeReport):
-        names = ("loss", "td", "bounds", "rank", "td_error", "success", "jumps", "temperature", "learning_rate")
-        curves = {f"training/{name}": float(getattr(event, name)) for name in names}
+        names = ("loss", "success", "jumps", "temperature", "learning_rate")
+        figures = {name: float(getattr(event, name)) for name in names} | event.losses
+        curves = {f"training/{name}": value for name, value in figures.items()}
         return curves | {"speed/steps_per_second": event.steps_per_second}
     curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
     if event.larger is not None and event.larger.problems:

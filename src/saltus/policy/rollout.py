@@ -16,11 +16,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, is_dead_end
+from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, is_dead_end
 from saltus.policy.choose import Chooser, Greedy
 from saltus.task import Action, Goal, State, Task
-
-Situation = tuple[Task, State, Goal]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +151,7 @@ class Rollout:
     @property
     def situation(self) -> Situation:
         """Task, state and goal to decide about."""
-        return self.task, self.state, self.goal
+        return Situation(self.task, self.state, self.goal)
 
     def advance(self, decision: Decision) -> Step | None:
         """The jump taken; None where there is none, and the rollout has ended."""

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from saltus.task import Split
+
 WHOLE = "all"
 """Split of the row of a whole domain."""
 TOTAL = "total"
 """Split of a table's last row."""
-BENCHMARKS = {"ipc2023": ("easy", "medium", "hard"), "extended": ("test",)}
+BENCHMARKS = {"ipc2023": (Split.EASY, Split.MEDIUM, Split.HARD), "extended": (Split.TEST,)}
 """Sets of problems and the splits that their test problems are in."""
 OTHER_NAMES = {"satellite-paper": "satellite"}
 """Domains of the extended set that have another name here, because the IPC's has the same."""
@@ -118,7 +120,7 @@ def place_of(domain: str, split: str) -> tuple[str, str] | None:
     """Benchmark and the paper's domain name for problems of ours; None if the paper has none such."""
     name = OTHER_NAMES.get(domain, domain)
     for benchmark, splits in BENCHMARKS.items():
-        if split in splits and name in read_paper().main(benchmark).domains and (domain == name or split == "test"):
+        if split in splits and name in read_paper().main(benchmark).domains and (domain == name or split == Split.TEST):
             return benchmark, name
     return None
 

@@ -36,18 +36,18 @@ def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> 
         )
     learners = [Learner(make_network(configuration, source.vocabulary, 1), configuration, "cuda") for _ in range(2)]
     recorded, ordinary = learners
-    assert recorded._graphs is not None
+    assert recorded.recorded is not None
     layers = configuration.model.layers
     for batch in batches:
         found, _ = recorded.step(recorded.prepare(batch), layers).read()
         arities = ordinary.network.arities
         after = make_layout(batch.after, arities).to("cuda") if batch.after is not None else None
-        values = ordinary.descend(
+        packed = ordinary.descend(
             make_layout(batch.now, arities).to("cuda"), after, batch_tensors(batch, "cuda"), layers
         )
-        wanted, _ = StepResult(values).read()
+        wanted, _ = StepResult(packed).read()
         assert np.abs(found - wanted).max() < 1e-3 * max(1.0, np.abs(wanted).max())
-    assert 1 <= len(recorded._graphs.buckets) < len(batches)
+    assert 1 <= len(recorded.recorded.buckets) < len(batches)
     for a, b in zip(recorded.player.parameters(), ordinary.player.parameters(), strict=True):
         assert torch.allclose(a, b, atol=2e-3)
 

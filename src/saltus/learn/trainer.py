@@ -75,6 +75,12 @@ class EpisodeReport:
     seconds: dict[str, float] = field(default_factory=dict)
     """Time by part: rollouts and searches, hindsight, batches waited for, steps."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain values by name, as in the log; the losses are among them, each under its own name."""
+        values = asdict(self)
+        losses = values.pop("losses")
+        return {**values, **losses}
+
 
 Event = EpisodeReport | Validation
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from saltus import _kernel
 from saltus.domains.generated import generated_task
 from saltus.lookahead import random_action, successor_state
-from saltus.lookahead.actions import GROUND_ATOMS, HOPELESS_WORK
+from saltus.lookahead.actions import DEAD_END_WORK, GROUND_ATOMS
 from saltus.lookahead.kernel_task import kernel_task
 from saltus.task import State, Task
 
@@ -69,7 +69,7 @@ def main() -> None:
             known, goal, states = kernel_task(task), task.goal.positive, walk(task, options.states)
 
             def joins(state: State, known=known, goal=goal) -> bool | None:  # type: ignore[no-untyped-def]
-                return _kernel.relaxed_reaches(known, state.codes, goal, HOPELESS_WORK)
+                return _kernel.relaxed_reaches(known, state.codes, goal, DEAD_END_WORK)
 
             start = time.perf_counter()
             rules = _kernel.GroundRelaxation(known, GROUND_ATOMS)

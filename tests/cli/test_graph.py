@@ -95,10 +95,10 @@ def test_svg_by_the_program(
     [
         (["--format", "png"], "--format is 'png'"),
         (["--encoding", "delta"], "kind is 'delta'"),
-        (["--encoding", "aa", "--kind", "iw"], "aa is for flat lookaheads"),
+        (["--encoding", "aa", "--kind", "iw"], "aa needs a flat lookahead"),
         (["--encoding", "ext", "--no-tree-atoms"], "tree_atoms"),
-        (["--format", "dot"], "more than --limit 1,000"),
-        (["--encoding", "ext", "--limit", "500"], "more than --limit 500"),
+        (["--format", "dot"], "nodes and atoms exceed --limit 1,000"),
+        (["--encoding", "ext", "--limit", "500"], "nodes and atoms exceed --limit 500"),
     ],
 )
 def test_refusals(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,7 +107,7 @@ def task() -> Task:
 
 def tree_of(task: Task, spec: EncodingSpec) -> LookaheadTree:
     """The tree of four states, or the flat one that aa needs."""
-    return lookahead(task, spec=LookaheadSpec(kind="flat" if spec.kind == "aa" else "aiw"))
+    return lookahead(task, spec=LookaheadSpec(kind=spec.default_lookahead))
 
 
 def named(graph: RelationalGraph) -> Atoms:

@@ -48,7 +48,7 @@ def check(queries: list[Query], spec: EncodingSpec, domain_task: Task) -> None:
 def specs(draw: st.DrawFn) -> EncodingSpec:
     """Any encoding that is not refused and takes negated goals."""
     kind = draw(st.sampled_from(sorted(ENCODINGS)))
-    switches = [draw(st.booleans()) if kind == "ad" else True for _ in range(2)]
+    switches = [draw(st.booleans()) if ENCODINGS[kind].tree else True for _ in range(2)]
     return EncodingSpec(kind, *switches, nullary=draw(st.sampled_from(NULLARY)), negative_goals=True)
 
 
@@ -68,7 +68,7 @@ def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: in
     state = task.initial_state
     queries: list[Query] = []
     for number in range(count):
-        kind = "flat" if spec.kind == "aa" else rng.choice(sorted(KINDS))
+        kind = "flat" if spec.parts.needs_flat_lookahead else rng.choice(sorted(KINDS))
         limit = rng.choice([1, 5, 40])
         search = LookaheadSpec(kind=kind, max_nodes=limit, expand_root_successors=rng.random() < 0.5)
         make = lookahead_reference.lookahead if number % 2 else lookahead
@@ -101,7 +101,7 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
     tasks = [load(folder / "domain.pddl", folder / "training" / "easy" / f"{name}.pddl") for name in ("p02", "p08")]
     for nullary in NULLARY:
         spec = EncodingSpec(kind, nullary=nullary)
-        search = LookaheadSpec(kind="flat" if kind == "aa" else "aiw", max_nodes=200 if spec.is_joint else 20)
+        search = LookaheadSpec(kind=spec.default_lookahead, max_nodes=200 if spec.is_joint else 20)
         check([(lookahead(task, spec=search), None) for task in tasks], spec, tasks[0])
 
 
@@ -111,7 +111,7 @@ def test_large_batches_use_threads(kind: str) -> None:
     task = load(ROOT / "examples/blocksworld/domain.pddl", ROOT / "examples/blocksworld/p100.pddl")
     spec = EncodingSpec(kind)
     vocabulary = Vocabulary.of(task.domain, spec)
-    search = LookaheadSpec(kind="flat" if kind == "aa" else "aiw", max_nodes=400)
+    search = LookaheadSpec(kind=spec.default_lookahead, max_nodes=400)
     queries: list[Query] = [(lookahead(task, spec=search), None)] * {"aa": 500, "ad": 30}.get(kind, 3)
     one = assemble(queries, vocabulary, spec, threads=1)
     assert len(one.arguments) > 200_000
@@ -201,7 +201,7 @@ def permuted(tree: LookaheadTree, order: list[int]) -> LookaheadTree:
 @settings(max_examples=60)
 def test_permuting_objects_permutes_the_graph(task: Task, spec: EncodingSpec, rng: random.Random) -> None:
     """Same candidates, same atoms, with the object nodes renumbered."""
-    tree = lookahead(task, spec=LookaheadSpec(kind="flat" if spec.kind == "aa" else "aiw", max_nodes=30))
+    tree = lookahead(task, spec=LookaheadSpec(kind=spec.default_lookahead, max_nodes=30))
     order = list(range(len(task.objects)))
     rng.shuffle(order)
     vocabulary = Vocabulary.of(task.domain, spec)

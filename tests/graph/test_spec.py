@@ -81,7 +81,7 @@ def test_vocabulary_does_not_depend_on_the_problem() -> None:
     for kind in ENCODINGS:
         spec = EncodingSpec(kind)
         vocabulary = Vocabulary.of(domain, spec)
-        search = LookaheadSpec(kind="flat" if kind == "aa" else "aiw")
+        search = LookaheadSpec(kind=spec.default_lookahead)
         queries: list[Query] = [(lookahead(task, spec=search), None) for task in tasks]
         batch = assemble(queries, vocabulary, spec)
         assert batch.query_count == 2
@@ -113,7 +113,7 @@ def test_names_that_clash_are_refused() -> None:
         "(define (domain d) (:predicates (p ?x) (p- ?x ?y))"
         " (:action f :parameters (?x) :precondition (p ?x) :effect (not (p ?x))))"
     )
-    with pytest.raises(ConfigurationError, match="two relations are called 'p-'"):
+    with pytest.raises(ConfigurationError, match="two relations are named 'p-'"):
         Vocabulary.of(domain, EncodingSpec())
     task = task_of(domain, "(define (problem x) (:domain d) (:objects a b) (:init (p a) (p- a b)) (:goal (p b)))")
     spec = EncodingSpec("ext")
@@ -128,7 +128,7 @@ def test_negated_goals_are_refused_without_their_relations() -> None:
     vocabulary = Vocabulary.of(task.domain, spec)
     tree = lookahead(task)
     for run in (lambda query: encode(query, vocabulary, spec), lambda query: assemble([query], vocabulary, spec)):
-        with pytest.raises(ConfigurationError, match=r"\(not \(dirty hall\)\); they need negative_goals"):
+        with pytest.raises(ConfigurationError, match=r"\(not \(dirty hall\)\); set negative_goals"):
             run((tree, None))
         run((tree, Goal(task.goal.positive)))  # a relabelled goal without them is taken
 
@@ -138,7 +138,7 @@ def test_actions_need_a_flat_lookahead() -> None:
     spec = EncodingSpec("aa", negative_goals=True)
     vocabulary = Vocabulary.of(task.domain, spec)
     for run in (lambda query: encode(query, vocabulary, spec), lambda query: assemble([query], vocabulary, spec)):
-        with pytest.raises(ConfigurationError, match="aa is for flat lookaheads, this tree's kind is aiw"):
+        with pytest.raises(ConfigurationError, match=r"aa needs a flat lookahead, lookahead\.kind is aiw"):
             run((lookahead(task), None))
 
 

@@ -11,6 +11,7 @@ from saltus.learn.batch import make_training_batch
 from saltus.learn.config import load_configuration
 from saltus.learn.learner import Learner, StepResult, batch_tensors
 from saltus.learn.trainer import Trainer, make_network
+from saltus.lookahead import Situation
 from saltus.model import make_layout
 from saltus.policy import LearnedPolicy
 
@@ -35,18 +36,18 @@ def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> 
         )
     learners = [Learner(make_network(configuration, source.vocabulary, 1), configuration, "cuda") for _ in range(2)]
     recorded, ordinary = learners
-    assert recorded._graphs is not None
+    assert recorded.recorded is not None
     layers = configuration.model.layers
     for batch in batches:
         found, _ = recorded.step(recorded.prepare(batch), layers).read()
         arities = ordinary.network.arities
         after = make_layout(batch.after, arities).to("cuda") if batch.after is not None else None
-        values = ordinary.descend(
+        packed = ordinary.descend(
             make_layout(batch.now, arities).to("cuda"), after, batch_tensors(batch, "cuda"), layers
         )
-        wanted, _ = StepResult(values).read()
+        wanted, _ = StepResult(packed).read()
         assert np.abs(found - wanted).max() < 1e-3 * max(1.0, np.abs(wanted).max())
-    assert 1 <= len(recorded._graphs.buckets) < len(batches)
+    assert 1 <= len(recorded.recorded.buckets) < len(batches)
     for a, b in zip(recorded.player.parameters(), ordinary.player.parameters(), strict=True):
         assert torch.allclose(a, b, atol=2e-3)
 
@@ -56,16 +57,16 @@ def test_recorded_passes_give_the_values_of_ordinary_ones() -> None:
     tasks = small_tasks("blocksworld", 12)
     source = Trainer(configuration, tasks, seed=3, device="cuda")
     policy = source.policy()
-    assert policy.graphs is not None
+    assert policy.recorded is not None
     slow = LearnedPolicy(policy.network, policy.encoding, policy.lookahead, policy.vocabulary)
-    slow.graphs = None
+    slow.recorded = None
     for count in (1, 3, 12, 2, 12, 1):
-        situations = [(task, task.initial_state, task.goal) for task in tasks[-count:]]
+        situations = [Situation(task, task.initial_state, task.goal) for task in tasks[-count:]]
         for fast, wanted in zip(policy.decide(situations), slow.decide(situations), strict=True):
             assert np.allclose(fast.q, wanted.q, atol=1e-4)
     with torch.no_grad():  # the weights are read anew
         policy.network.readout.second.bias += 5.0
-    situations = [(tasks[0], tasks[0].initial_state, tasks[0].goal)]
+    situations = [Situation(tasks[0], tasks[0].initial_state, tasks[0].goal)]
     assert np.allclose(policy.decide(situations)[0].q, slow.decide(situations)[0].q, atol=1e-4)
 
 

@@ -7,8 +7,23 @@ import math
 import pytest
 import torch
 
+from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Final, return_to_go
-from saltus.learn.losses import bounds_loss, huber, maximum, mellowmax, rank_loss, td_target
+from saltus.learn.losses import (
+    FIGURES,
+    TERMS,
+    Predictions,
+    batch_loss,
+    bounds_loss,
+    huber,
+    maximum,
+    mean_of,
+    mellowmax,
+    rank_loss,
+    td_target,
+    total_of,
+    unpack,
+)
 
 NAN = float("nan")
 
@@ -81,3 +96,58 @@ def test_rank_loss_is_small_in_order_large_out_of_order_and_0_without_pairs() ->
     assert rank_loss(rising, mask).item() < 1e-3
     assert rank_loss(falling, mask).item() > 9
     assert rank_loss(torch.tensor([[5.0, 7.0]]), torch.tensor([[True, False]])).item() == 0.0
+
+
+def predictions(depth: torch.Tensor | None = None) -> Predictions:
+    """Two samples: TD errors 1/2 and -3; the second is one below its bound. Its tree has two depths, out of order."""
+    return Predictions(
+        q=torch.tensor([-2.0, -6.0], requires_grad=True),
+        target=torch.tensor([-2.5, -3.0]),
+        bound=torch.tensor([NAN, -5.0]),
+        depth=torch.tensor([4.0, 1.0]) if depth is None else depth,
+        depth_index=torch.tensor([[0, 0], [0, 1]]),
+        depth_mask=torch.tensor([[True, False], [True, True]]),
+    )
+
+
+RANK = math.log1p(math.exp(3.0))
+
+
+@pytest.mark.parametrize(
+    ("spec", "each", "means", "total"),
+    [
+        (TrainingSpec(rank_weight=0.5), [0.125, 3.0], [1.3125, 0.25, RANK / 2, 1.75], 0.78125 + 0.25 * RANK),
+        (TrainingSpec(rank_weight=0.0), [0.125, 3.0], [1.3125, 0.25, 0.0, 1.75], 0.78125),
+        (TrainingSpec(rank_weight=0.0, bounds=False), [0.125, 2.5], [1.3125, 0.0, 0.0, 1.75], 0.65625),
+    ],
+)
+def test_the_loss_of_a_batch(spec: TrainingSpec, each: list[float], means: list[float], total: float) -> None:
+    """Importance weights, here 1/2, apply to TD and bounds alone; the rank is not part of a sample's loss."""
+    found = predictions()
+    loss = batch_loss(found, torch.tensor([0.5, 0.5]), spec)
+    assert loss.total.item() == pytest.approx(total)
+    samples, figures = unpack(loss.packed.numpy())
+    assert samples.tolist() == pytest.approx(each)
+    assert list(figures) == ["td", "bounds", "rank", "td_error"]
+    assert list(figures.values()) == pytest.approx(means)
+    assert total_of(figures, spec) == pytest.approx(means[0] + means[1] + spec.rank_weight * means[2])
+    loss.total.backward()  # type: ignore[no-untyped-call]
+    assert found.q.grad is not None
+    assert found.q.grad.tolist() == pytest.approx([0.125, -0.25 if not spec.bounds else -0.5])
+
+
+def test_without_depth_nodes_there_is_no_rank_loss() -> None:
+    loss = batch_loss(predictions(torch.zeros(0)), torch.ones(2), TrainingSpec(rank_weight=1.0))
+    assert unpack(loss.packed.numpy())[1]["rank"] == 0.0
+
+
+def test_means_of_steps() -> None:
+    steps = [dict.fromkeys(FIGURES, value) for value in (1.0, 2.0, 6.0)]
+    assert mean_of(steps) == dict.fromkeys(FIGURES, 3.0)
+    assert mean_of([]) == dict.fromkeys(FIGURES, 0.0)
+
+
+def test_names_of_terms_are_the_names_in_logs() -> None:
+    """Old logs have these keys."""
+    assert list(TERMS) == ["td", "bounds", "rank"]
+    assert (*TERMS, "td_error") == FIGURES

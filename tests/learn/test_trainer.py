@@ -69,6 +69,15 @@ def test_the_same_seed_gives_the_same_weights_and_another_one_others() -> None:
     assert learn(1) != learn(2)
 
 
+def test_the_report_of_an_episode_names_every_loss() -> None:
+    trainer = Trainer(load_configuration("tiny", [*SHORT, "rank_weight=0.5"]), small_tasks("blocksworld", 5), seed=1)
+    report = next(event for event in trainer.train() if isinstance(event, EpisodeReport) and event.losses["td"])
+    values = report.to_json()
+    assert {"td", "bounds", "rank", "td_error"} == set(report.losses) <= set(values)
+    assert values["loss"] == pytest.approx(values["td"] + values["bounds"] + 0.5 * values["rank"])
+    assert "losses" not in values
+
+
 def test_nobody_elses_random_numbers_change() -> None:
     torch.manual_seed(5)
     np.random.seed(5)

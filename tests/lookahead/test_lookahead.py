@@ -243,7 +243,7 @@ def test_check_valid_finds_a_planted_fault(corridor: Task) -> None:
     wrong = tree.added.copy()
     wrong[0] = corridor.atom("(robot r3)")
     object.__setattr__(tree, "added", wrong)
-    with pytest.raises(SaltusError, match="node 1: state differs"):
+    with pytest.raises(SaltusError, match="node 1: the state is not the result of"):
         tree.check_valid()
 
 
@@ -339,7 +339,7 @@ def test_ground_conjunctions(corridor: Task, atoms: list[tuple[str, bool]], shap
         (Literal(0, (~99,)), "object 99"),
         (Literal(0, (0, 1)), "2 terms, expected 1"),
         (Literal(-1, (0,)), "1 terms, expected 2"),
-        (Literal(0, (3,)), "uses 1 variables but numbers them up to 3"),
+        (Literal(0, (3,)), "has 1 variables, but numbers them up to 3"),
     ],
 )
 def test_senseless_conjunctions_are_refused(corridor: Task, literal: Literal, message: str) -> None:

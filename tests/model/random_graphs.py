@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from saltus.graph import ENCODINGS
+
 
 @dataclass(frozen=True)
 class RandomBatch:
@@ -35,11 +37,12 @@ def random_batch(
 ) -> RandomBatch:
     """A batch of a seed; every third relation is empty, and the last node of every graph gets no message."""
     rng = np.random.default_rng(seed)
+    parts = ENCODINGS[encoding]
     sizes = rng.integers(1, nodes + 1, graphs)
-    if encoding == "ext":
+    if parts.has_root_graph:
         sizes[:] = sizes[0]
     offset = np.concatenate([[0], np.cumsum(sizes)])
-    objects = sizes.copy() if encoding == "ext" else np.maximum(1, sizes - 2)
+    objects = sizes.copy() if parts.has_root_graph else np.maximum(1, sizes - 2)
     rows: list[NDArray[np.int64]] = []
     for number, arity in enumerate(arities):
         if number % 3 == 2:
@@ -53,18 +56,18 @@ def random_batch(
     arguments = np.concatenate([entry.reshape(-1) for entry in rows]).astype(np.int32)
     order = np.argsort(arguments, kind="stable").astype(np.int32)
     counts = np.bincount(arguments, minlength=offset[-1])
-    if encoding in ("ad", "aa"):
+    if parts.is_joint:
         candidate_graph = np.repeat(np.arange(graphs), sizes)
         candidate_node = np.arange(offset[-1])
         source = candidate_graph
         per_query = sizes
     else:
-        first = 1 if encoding == "ext" else 0
+        first = int(parts.has_root_graph)
         candidate_graph = np.arange(first, graphs)
         candidate_node = np.full(graphs - first, -1)
-        source = np.zeros(graphs - first, int) if encoding == "ext" else candidate_graph
+        source = np.zeros(graphs - first, int) if parts.has_root_graph else candidate_graph
         per_query = np.array([graphs - first])
-    depth = np.arange(graphs) if encoding == "ad" else np.zeros(0, int)
+    depth = np.arange(graphs) if parts.tree else np.zeros(0, int)
     return RandomBatch(
         node_count=int(offset[-1]),
         graph_count=graphs,

@@ -7,7 +7,8 @@ import torch
 from tests.model.networks import assert_close, network_of, results
 from tests.model.random_graphs import random_batch
 
-from saltus.model import AGGREGATIONS, READOUTS, make_layout
+from saltus.graph import ENCODINGS
+from saltus.model import AGGREGATIONS, make_layout
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 
@@ -17,7 +18,7 @@ MIXED = (*FUSED, 5)
 
 @pytest.mark.parametrize("arities", [FUSED, MIXED], ids=["fused", "mixed"])
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-@pytest.mark.parametrize("encoding", sorted(READOUTS))
+@pytest.mark.parametrize("encoding", sorted(ENCODINGS))
 def test_gpu_equals_plain(encoding: str, aggregation: str, arities: tuple[int, ...]) -> None:
     """Float32 on the GPU against float64 of the plain twin on the CPU: 1e-4 for values and all gradients."""
     for seed, atoms in ((0, 200), (1, 30), (2, 2)):

@@ -10,13 +10,13 @@ from tests.model.networks import ARITIES, assert_close, network_of, results
 from tests.model.random_graphs import random_batch
 
 from saltus.errors import ConfigurationError
-from saltus.model import AGGREGATIONS, READOUTS, ModelSpec, make_layout
-from saltus.model import body as body_module
+from saltus.graph import ENCODINGS
+from saltus.model import AGGREGATIONS, ModelSpec, make_layout, message_passing
 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-@pytest.mark.parametrize("encoding", sorted(READOUTS))
+@pytest.mark.parametrize("encoding", sorted(ENCODINGS))
 def test_fast_equals_plain(encoding: str, aggregation: str) -> None:
     """Forward and all gradients, 1e-10 in float64: the two differ only in the order of sums."""
     for seed in range(4):
@@ -25,7 +25,7 @@ def test_fast_equals_plain(encoding: str, aggregation: str) -> None:
         assert_close(results(network, batch, plain=False), results(network, batch, plain=True), 1e-10)
 
 
-@given(st.integers(0, 10**6), st.sampled_from(sorted(READOUTS)), st.sampled_from(AGGREGATIONS))
+@given(st.integers(0, 10**6), st.sampled_from(sorted(ENCODINGS)), st.sampled_from(AGGREGATIONS))
 @settings(max_examples=25)
 def test_fast_equals_plain_on_many_batches(seed: int, encoding: str, aggregation: str) -> None:
     """Few atoms and small graphs: silent nodes, one-node graphs, relations without atoms."""
@@ -34,7 +34,7 @@ def test_fast_equals_plain_on_many_batches(seed: int, encoding: str, aggregation
     assert_close(results(network, batch, plain=False), results(network, batch, plain=True), 1e-9)
 
 
-@pytest.mark.parametrize("encoding", sorted(READOUTS))
+@pytest.mark.parametrize("encoding", sorted(ENCODINGS))
 def test_without_gradient_nothing_changes(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inference gives the training pass's values, in chunks too."""
     network = network_of(encoding)
@@ -42,7 +42,7 @@ def test_without_gradient_nothing_changes(encoding: str, monkeypatch: pytest.Mon
     wanted = network(layout).q.detach()
     with torch.inference_mode():
         assert torch.allclose(network(layout).q, wanted, rtol=1e-12, atol=1e-12)
-        monkeypatch.setattr(body_module, "CHUNK_ROWS", 3)
+        monkeypatch.setattr(message_passing, "CHUNK_ROWS", 3)
         assert torch.allclose(network(layout).q, wanted, rtol=1e-12, atol=1e-12)
 
 
@@ -52,8 +52,8 @@ def test_without_gradient_nothing_changes(encoding: str, monkeypatch: pytest.Mon
 def test_shared_first_layers_change_nothing(aggregation: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inference of relations with many atoms a node, against the plain twin; all relations, and chunks."""
     before = torch.get_num_threads()
-    monkeypatch.setattr(body_module, "SHARED", 0)
-    monkeypatch.setattr(body_module, "CACHED_ROWS", 3)
+    monkeypatch.setattr(message_passing, "SHARED", 0)
+    monkeypatch.setattr(message_passing, "CACHED_ROWS", 3)
     try:
         torch.set_num_threads(threads)
         for seed in range(4):

@@ -1,6 +1,8 @@
-"""Padded layouts: what is real stays, what is padding is owned by nobody, buckets are reused; no GPU is needed."""
+"""Padded layouts: real entries stay, padding belongs to the last graph, buckets are reused; no GPU is needed."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -9,28 +11,36 @@ from tests.model.random_graphs import random_batch
 from saltus.model import Layout, make_layout
 from saltus.model.padding import (
     MOST_BUCKETS,
-    Block,
     Buckets,
-    enlarged,
+    LayoutArrays,
+    LayoutSize,
+    device_cutter,
+    empty_layout,
     fill_layout,
-    fits,
-    layout_entries,
-    layout_shape,
+    grouped_relations,
+    host_cutter,
+    measuring_cutter,
     padded_layout,
 )
 
 ARITIES = (1, 2, 2, 3, 1, 3)
-BY_ARITY = (1, 2, 3)
-RELATIONS = ((0, 4), (1, 2), (3, 5))
+RELATIONS = ((1, (0, 4)), (2, (1, 2)), (3, (3, 5)))
 
 
-def padded(layout: Layout | None, like: Layout) -> Layout:
-    """A layout, or none, padded to the bucket of another one."""
-    shape = enlarged(layout_shape(like, like.graph_count))
-    block = Block(layout_entries(shape, BY_ARITY, (2, 2, 2), ""))
-    memory = torch.full((block.size,), 77, dtype=torch.uint8)
-    fill_layout(layout, block.arrays(memory.numpy()), "")
-    return padded_layout(shape, block.tensors(memory), BY_ARITY, RELATIONS, "")
+def padded(layout: Layout, like: Layout) -> Layout:
+    """A layout padded to the bucket of another one."""
+    size = LayoutSize.of(like, like.graph_count).enlarged()
+    measure = measuring_cutter()
+    LayoutArrays.cut(size, RELATIONS, measure)
+    memory = torch.full((measure.used,), 77, dtype=torch.uint8)
+    fill_layout(LayoutArrays.cut(size, RELATIONS, host_cutter(memory.numpy())), layout)
+    return padded_layout(size, RELATIONS, LayoutArrays.cut(size, RELATIONS, device_cutter(memory)))
+
+
+def test_relations_are_grouped_by_arity() -> None:
+    assert grouped_relations(ARITIES) == RELATIONS
+    layout = make_layout(random_batch(3, ARITIES, "ad", atoms=70), ARITIES)
+    assert tuple((group.arity, group.relations) for group in layout.groups) == RELATIONS
 
 
 def test_real_entries_stay_and_padding_belongs_to_the_last_graph() -> None:
@@ -62,37 +72,80 @@ def test_real_entries_stay_and_padding_belongs_to_the_last_graph() -> None:
 
 def test_a_layout_of_nothing_but_padding() -> None:
     layout = make_layout(random_batch(3, ARITIES, "ad", atoms=70), ARITIES)
-    empty = padded(None, layout)
+    empty = padded(empty_layout(RELATIONS), layout)
     assert (empty.slot_offset == 0).all()
     assert all((group.tiles == 0).all() for group in empty.groups)
     assert (empty.candidate_graph == empty.graph_count - 1).all()
+    assert (empty.candidate_node == empty.node_count - 1).all()
+    assert (empty.object_offset[:-1] == 0).all()
+    assert int(empty.object_offset[-1]) == len(empty.object_node)
+    for group in empty.groups:
+        assert group.piece_offset.tolist() == [0, 0, len(group.pieces)]
 
 
-def test_blocks_are_aligned_and_views_do_not_overlap() -> None:
-    entries = {"a": (np.int32, (3,)), "b": (np.float32, (2, 2)), "c": (np.bool_, (5,)), "d": (np.int64, (1,))}
-    block = Block(entries)
-    memory = torch.zeros(block.size, dtype=torch.uint8)
-    arrays, tensors = block.arrays(memory.numpy()), block.tensors(memory)
-    for number, (name, (_, shape)) in enumerate(entries.items()):
-        arrays[name][...] = number % 2 if name == "c" else number + 1
-        assert block.places[name][0] % 16 == 0
-        assert tuple(tensors[name].shape) == shape
-    assert tensors["a"].tolist() == [1, 1, 1]
-    assert tensors["b"].tolist() == [[2.0, 2.0], [2.0, 2.0]]
-    assert tensors["d"].tolist() == [4]
+def test_arrays_are_aligned_and_do_not_overlap() -> None:
+    entries = ((np.int32, (3,)), (np.float32, (2, 2)), (np.bool_, (5,)), (np.int64, (1,)))
+    measure = measuring_cutter()
+    starts = []
+    for kind, shape in entries:
+        starts.append(measure.used)
+        measure.take(kind, *shape)
+    assert starts == [0, 16, 32, 48]
+    memory = torch.zeros(measure.used, dtype=torch.uint8)
+    host, device = host_cutter(memory.numpy()), device_cutter(memory)
+    tensors = []
+    for number, (kind, shape) in enumerate(entries, start=1):
+        host.take(kind, *shape)[...] = number
+        tensors.append(device.take(kind, *shape))
+        assert tuple(tensors[-1].shape) == shape
+    assert host.used == device.used == measure.used == 64
+    assert tensors[0].tolist() == [1, 1, 1]
+    assert tensors[1].tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    assert tensors[2].tolist() == [True] * 5
+    assert tensors[3].tolist() == [4]
+
+
+def test_sizes_of_layouts() -> None:
+    layout = make_layout(random_batch(3, ARITIES, "ad", atoms=70), ARITIES)
+    size = LayoutSize.of(layout, 5)
+    assert (size.nodes, size.slots, size.graphs) == (layout.node_count + 1, layout.slot_count, 5)
+    assert [group.rows for group in size.groups] == [len(group.index) for group in layout.groups]
+    wide, kept = size.enlarged(), size.enlarged(keep_graphs=True)
+    assert wide.graphs > 5
+    assert kept == replace(wide, graphs=5)
+    assert size.fits(wide)
+    assert size.fits(size)
+    assert not wide.fits(size)
+    for name in ("nodes", "slots", "graphs", "objects", "candidates", "depths"):
+        assert not size.fits(replace(size, **{name: getattr(size, name) - 1}))
+    for name in ("rows", "tiles", "pieces"):
+        group = replace(size.groups[1], **{name: getattr(size.groups[1], name) - 1})
+        assert not size.fits(replace(size, groups=(size.groups[0], group, size.groups[2])))
+    nothing = LayoutSize.of(empty_layout(RELATIONS), 5)
+    assert (nothing.nodes, nothing.slots, nothing.graphs, len(nothing.groups)) == (1, 0, 5, 3)
+    assert nothing.fits(size)
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A size of nothing but messages."""
+
+    slots: int
+
+    def fits(self, bucket: Slots) -> bool:
+        """Whether there are no more than the bucket's."""
+        return self.slots <= bucket.slots
 
 
 def test_the_smallest_bucket_that_fits_is_used_and_the_oldest_makes_room() -> None:
-    buckets = Buckets(sizes=("slots",))
-    block = Block({})
-    small, large = buckets.add({"slots": 100}, block), buckets.add({"slots": 1000}, block)
-    assert buckets.find({"slots": 90}) is small
-    assert buckets.find({"slots": 900}) is large
-    assert buckets.find({"slots": 110}) is None  # the large one would be a waste
-    assert buckets.find({"slots": 2000}) is None
+    buckets: Buckets[Slots, None] = Buckets()
+    small, large = buckets.add(Slots(100), 0), buckets.add(Slots(1000), 0)
+    assert buckets.find(Slots(90)) is small
+    assert buckets.find(Slots(900)) is large
+    assert buckets.find(Slots(110)) is None  # the large one would be a waste
+    assert buckets.find(Slots(2000)) is None
     for i in range(MOST_BUCKETS):
-        buckets.add({"slots": 10_000 + i}, block)
+        buckets.add(Slots(10_000 + i), 0)
     assert len(buckets) == MOST_BUCKETS
-    assert buckets.find({"slots": 90}) is not small  # forgotten; and now waste is accepted
-    assert fits({"slots": 5}, {"slots": 5})
-    assert not fits({"slots": 6}, {"slots": 5})
+    assert buckets.find(Slots(90)) is not small  # forgotten; and now waste is accepted
+    assert buckets.find(Slots(90)) is not None

@@ -14,7 +14,7 @@ from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.domains import DOMAINS
 from saltus.errors import ConfigurationError
-from saltus.graph import EncodingSpec, Vocabulary, assemble
+from saltus.graph import ENCODINGS, EncodingSpec, Vocabulary, assemble
 from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
@@ -35,7 +35,7 @@ def make_policy(encoding: EncodingSpec | None = None) -> PolicyFile:
     domain = domain_of("blocksworld")
     arities = tuple(relation.arity for relation in Vocabulary.of(domain, encoding))
     network = RelationalNetwork(arities, encoding.kind, ModelSpec(layers=4, aggregation="max"))
-    kind = "flat" if encoding.kind == "aa" else "aiw"
+    kind = encoding.default_lookahead
     return PolicyFile.of(
         network, domain, encoding, LookaheadSpec(kind=kind, capacity=7, dead_ends="relaxed"), {"domain": "blocksworld"}
     )
@@ -57,7 +57,7 @@ def rewrite(path: Path, change: dict[str, object]) -> None:
     save_file(load_file(path), path, {"saltus-policy": json.dumps(description)})
 
 
-@pytest.mark.parametrize("kind", ["ad", "aa", "ext", "int", "id"])
+@pytest.mark.parametrize("kind", sorted(ENCODINGS))
 def test_round_trip(tmp_path: Path, kind: str) -> None:
     """Specifications, record and Q-values survive, bit for bit."""
     policy = make_policy(EncodingSpec(kind=kind))

@@ -12,10 +12,9 @@ from tests.tasks import domain_of, task_of
 
 from saltus.learn.experience import Final, collect, search, transitions_of
 from saltus.learn.validation import measure
-from saltus.lookahead import LookaheadSpec, is_dead_end, lookahead_batch
+from saltus.lookahead import LookaheadSpec, Situation, is_dead_end, lookahead_batch
 from saltus.policy import DeadEndRule, Decision, Ending, Greedy, JumpSearch, Outcome, Rollout, run_rollout
 from saltus.policy.planning import Planner
-from saltus.policy.rollout import Situation
 from saltus.report.explain import ending_text, trace
 from saltus.task import Goal, State, Task
 

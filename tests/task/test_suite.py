@@ -66,9 +66,9 @@ def test_several_suites(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ((), "no domain.pddl in this folder, nor one level below"),
-        (("domain.pddl",), "no problems found under training/, validation/ or testing/"),
-        (("a/domain.pddl",), "a: no problems found under training/, validation/ or testing/"),
+        ((), "no domain.pddl in this folder, nor in the folders directly below it"),
+        (("domain.pddl",), "no problems found in this folder, nor in training/, validation/ or testing/"),
+        (("a/domain.pddl",), "a: no problems found in this folder, nor in training/, validation/ or testing/"),
     ],
 )
 def test_errors(tmp_path: Path, files: tuple[str, ...], message: str) -> None:

@@ -187,7 +187,7 @@ def test_atom_errors(text: str, message: str) -> None:
 
 
 def test_static_atoms_are_no_part_of_a_state() -> None:
-    with pytest.raises(InputError, match=r"\(linked hall attic\) is static and no part of a state"):
+    with pytest.raises(InputError, match=r"\(linked hall attic\) is static and cannot be part of a state"):
         RICH.state(["linked hall attic"])
 
 

@@ -51,9 +51,9 @@ def test_empty_plan() -> None:
 @pytest.mark.parametrize(
     ("actions", "step", "reason"),
     [
-        (["(fly box)"], 1, "step 1 (fly box): there is no action 'fly'"),
+        (["(fly box)"], 1, "step 1 (fly box): unknown action 'fly'"),
         (["(load box lorry)"], 1, "step 1 (load box lorry): takes 3 arguments, found 2"),
-        (["(load box lorry nowhere)"], 1, "step 1 (load box lorry nowhere): there is no object 'nowhere'"),
+        (["(load box lorry nowhere)"], 1, "step 1 (load box lorry nowhere): unknown object 'nowhere'"),
         (["(load lorry lorry north)"], 1, "step 1 (load lorry lorry north): 'lorry' is of type truck, not crate"),
         (["(load box lorry home)"], 1, "step 1 (load box lorry home): precondition (at box home) does not hold"),
         (
@@ -61,7 +61,7 @@ def test_empty_plan() -> None:
             2,
             "step 2 (load box lorry north): precondition (at box north) does not hold",
         ),
-        (["()"], 1, "step 1 (): there is no action ''"),
+        (["()"], 1, "step 1 (): unknown action ''"),
     ],
 )
 def test_invalid_step(actions: list[str], step: int, reason: str) -> None:
@@ -124,7 +124,7 @@ def test_without_metric_costs_are_units() -> None:
 def test_missing_cost_is_named() -> None:
     text = DOMAIN.replace("(increase (total-cost) 1)", "(increase (total-cost) (distance ?p ?p))")
     result = verdict(task_of(text, PROBLEM), "(load box lorry north)")
-    assert result == (False, 1, "step 1 (load box lorry north): no cost is given for (distance north north)")
+    assert result == (False, 1, "step 1 (load box lorry north): no cost for (distance north north)")
 
 
 def assert_judge_agrees(task: Task, plan: list[str]) -> None:

@@ -14,6 +14,7 @@ from saltus.cli.inspect import Json
 from saltus.domains import DOMAINS, SPLIT_NAMES
 from saltus.domains.suite import check_suite, write_suite
 from saltus.errors import ConfigurationError, plural, shorten
+from saltus.task import Split
 
 MAX_DIGITS = 18
 """Most digits in the value of a size."""
@@ -77,7 +78,7 @@ def generate(
         saltus generate blocksworld --split hard --count 1 --set blocks=100 --out problems/large
     """
     overrides = parse_sizes(sizes or [])
-    wanted = list(dict.fromkeys(split or ["training"]))
+    wanted = list(dict.fromkeys(split or [Split.TRAINING.value]))
     for entry in wanted:
         check_suite(out, name, entry, count, seed, overrides, force)
     terminal = output.error_console()

@@ -1,4 +1,4 @@
-"""The command that looks at graphs: `graph`."""
+"""The command that shows graphs: `graph`."""
 
 from __future__ import annotations
 
@@ -17,38 +17,48 @@ from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Voca
 from saltus.lookahead import KINDS, LookaheadSpec, LookaheadTree, lookahead
 
 FORMATS = {"text": 2_000_000, "json": 2_000_000, "dot": 1_000, "svg": 1_000}
-"""Formats and the most nodes and atoms that are written in them."""
+"""Formats, and the default limit on nodes and atoms in each."""
 
 DEFAULTS = EncodingSpec()
+FLAT = " and ".join(name for name, encoding in ENCODINGS.items() if encoding.needs_flat_lookahead)
+TREE = " and ".join(name for name, encoding in ENCODINGS.items() if encoding.tree)
 
 
 def graph(
     domain: DomainFile,
     problem: ProblemFile,
-    encoding: Annotated[str, typer.Option(help=f"One of {', '.join(ENCODINGS)}.")] = DEFAULTS.kind,
+    encoding: Annotated[str, typer.Option(help=f"Encoding: one of {', '.join(ENCODINGS)}.")] = DEFAULTS.kind,
     kind: Annotated[
-        str | None, typer.Option(help=f"Lookahead, one of {', '.join(KINDS)}; aiw, or flat for aa, without.")
+        str | None,
+        typer.Option(help=f"Lookahead: one of {', '.join(KINDS)} (default: {LookaheadSpec().kind}; flat for {FLAT})."),
     ] = None,
-    depth_nodes: Annotated[bool, typer.Option(help="Nodes for the depths of the tree (ad).")] = DEFAULTS.depth_nodes,
-    tree_atoms: Annotated[bool, typer.Option(help="Atoms for the edges of the tree (ad).")] = DEFAULTS.tree_atoms,
+    depth_nodes: Annotated[
+        bool, typer.Option(help=f"Add nodes for the depths of the tree ({TREE} only).")
+    ] = DEFAULTS.depth_nodes,
+    tree_atoms: Annotated[
+        bool, typer.Option(help=f"Add atoms for the edges of the tree ({TREE} only).")
+    ] = DEFAULTS.tree_atoms,
     nullary: Annotated[
-        str, typer.Option(help=f"Atoms without arguments: one of {', '.join(NULLARY)}.")
+        str, typer.Option(help=f"What to do with atoms without arguments: one of {', '.join(NULLARY)}.")
     ] = DEFAULTS.nullary,
     negative_goals: Annotated[
-        bool, typer.Option(help="Relations for negated goal literals.")
+        bool, typer.Option(help="Add relations for negated goal literals.")
     ] = DEFAULTS.negative_goals,
-    max_nodes: Annotated[int, typer.Option(help="Largest tree.")] = LookaheadSpec().max_nodes,
+    max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = LookaheadSpec().max_nodes,
     format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}; svg needs Graphviz.")] = "text",  # noqa: A002
     limit: Annotated[
         int | None,
-        typer.Option(help="Most nodes and atoms; 1,000 for dot and svg, 2,000,000 for text and json.", min=1),
+        typer.Option(
+            help="Maximum number of nodes and atoms (default: 1,000 for dot and svg, 2,000,000 for text and json).",
+            min=1,
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write; standard output without.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
 ) -> None:
     """Show the relational graphs of the lookahead from the initial state, as the network sees them.
 
-    ad and aa give one graph, ext one for the root and one for every other state of the tree, int and id one for every
-    state but the root.
+    ad and aa build one graph; ext builds one per state of the tree, including the root; int and id build one per state
+    except the root.
 
     Examples:
 
@@ -59,7 +69,7 @@ def graph(
     if format not in FORMATS:
         raise ConfigurationError(f"--format is {format!r}, expected one of {', '.join(FORMATS)}")
     spec = EncodingSpec(encoding, depth_nodes, tree_atoms, nullary, negative_goals)
-    search = LookaheadSpec(kind=kind or ("flat" if encoding == "aa" else "aiw"), max_nodes=max_nodes)
+    search = LookaheadSpec(kind=kind or spec.default_lookahead, max_nodes=max_nodes)
     task = read_task(domain, problem)
     tree = lookahead(task, spec=search)
     limit = limit or FORMATS[format]
@@ -71,11 +81,10 @@ def graph(
 
 
 def check_size(size: int, form: str, limit: int) -> None:
-    """Refuses more nodes and atoms than the limit."""
+    """Raises a `ConfigurationError` if there are more nodes and atoms than the limit."""
     if size > limit:
         raise ConfigurationError(
-            f"--format {form}: {size:,} nodes and atoms are more than --limit {limit:,}; "
-            "--max-nodes makes the tree smaller"
+            f"--format {form}: {size:,} nodes and atoms exceed --limit {limit:,}; use --max-nodes for a smaller tree"
         )
 
 
@@ -90,10 +99,12 @@ def render(tree: LookaheadTree, spec: EncodingSpec, graphs: list[RelationalGraph
 
 
 def draw(source: str) -> str:
-    """SVG of Graphviz input, by the program `dot`."""
+    """SVG of Graphviz input, made by the program `dot`."""
     program = shutil.which("dot")
     if program is None:
-        raise InputError("--format svg needs Graphviz's program 'dot', which was not found; --format dot does not")
+        raise InputError(
+            "--format svg needs the Graphviz program 'dot', which was not found; --format dot does not need it"
+        )
     done = subprocess.run([program, "-Tsvg"], input=source, capture_output=True, text=True, check=False)
     if done.returncode:
         raise InputError(f"{program} failed: {done.stderr.strip()}")
@@ -101,7 +112,7 @@ def draw(source: str) -> str:
 
 
 def write(text: str, out: Path | None) -> None:
-    """Text to a file or to standard output."""
+    """Writes text to a file or to standard output."""
     if out is None:
         sys.stdout.write(text)
         return

@@ -12,8 +12,9 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.exit_codes import ExitCode
 from saltus.pddl import Source, parse_domain
-from saltus.task import Suite, Task, find_suites, load, read_plan
+from saltus.task import Split, Suite, Task, find_suites, load, read_plan
 from saltus.task import validate as judge
+from saltus.task.suite import TEST_SPLITS
 
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
@@ -116,7 +117,7 @@ def describe(task: Task) -> dict[str, Any]:
     }
 
 
-GROUPS = {"training": ("training",), "validation": ("validation",), "test": ("easy", "medium", "hard", "test")}
+GROUPS = {Split.TRAINING: (Split.TRAINING,), Split.VALIDATION: (Split.VALIDATION,), Split.TEST: TEST_SPLITS}
 """Columns of the paper's data table, each with the splits it covers."""
 
 

@@ -12,9 +12,9 @@ from functools import cache
 from saltus.domains.registry import DOMAINS, generate_problem
 from saltus.model.policy_file import domain_signature
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
-from saltus.task import Task, build_task
+from saltus.task import Split, Task, build_task
 
-SPLITS = ("validation", "easy", "medium", "test", "hard")
+SPLITS = (Split.VALIDATION, Split.EASY, Split.MEDIUM, Split.TEST, Split.HARD)
 """Splits to look for larger problems in, from small to large."""
 
 PROBES = 12
@@ -60,9 +60,9 @@ def larger_problems(
 def similar_problems(domain: Domain, objects: int, count: int, seed: int = 0) -> list[Task]:
     """Those of `count` tasks of the generator's training split that have at most `objects` objects, smallest first."""
     name = find_domain(domain)
-    if name is None or count == 0 or "training" not in DOMAINS[name].splits:
+    if name is None or count == 0 or Split.TRAINING not in DOMAINS[name].splits:
         return []
-    tasks = (generated_task(name, "training", index, count, seed, domain=domain) for index in range(count))
+    tasks = (generated_task(name, Split.TRAINING, index, count, seed, domain=domain) for index in range(count))
     return sorted((task for task in tasks if len(task.objects) <= objects), key=lambda task: len(task.objects))
 
 

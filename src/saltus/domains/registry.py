@@ -35,8 +35,9 @@ from saltus.domains.spanner import generator as spanner
 from saltus.domains.transport import generator as transport
 from saltus.domains.visitall import generator as visitall
 from saltus.errors import ConfigurationError, suggestion
+from saltus.task import Split
 
-SPLIT_NAMES = ("training", "validation", "easy", "medium", "hard", "test")
+SPLIT_NAMES = tuple(split.value for split in Split)
 
 
 class GeneratorModule(Protocol):
@@ -175,7 +176,7 @@ def _drawn(
 
 def generate_problem(
     name: str,
-    split: str = "training",
+    split: str = Split.TRAINING.value,
     index: int = 0,
     count: int = 1,
     seed: int = 0,

@@ -17,7 +17,8 @@ from pathlib import Path
 from saltus.domains.registry import DOMAINS, draw_sizes, generate_problem
 from saltus.errors import ConfigurationError, InputError, plural
 from saltus.files import write_whole
-from saltus.task.suite import DOMAIN_FILE, SPLITS
+from saltus.task import Split
+from saltus.task.suite import DOMAIN_FILE, FOLDERS
 
 
 class SuiteExistsError(InputError):
@@ -56,7 +57,7 @@ def check_suite(
         raise InputError(f"{domain_path}: cannot be read: {error.strerror or error}") from error
     if other:
         raise SuiteExistsError(f"{domain_path} is not the domain {name}; choose another folder")
-    folder = Path(directory) / SPLITS[split][0]
+    folder = Path(directory) / FOLDERS[Split(split)][0]
     present = len(list(folder.glob("*.pddl")))
     if present and not force:
         raise SuiteExistsError(f"{folder} already has {plural(present, 'problem')}; --force (force=True) replaces them")
@@ -81,7 +82,7 @@ def write_suite(
     """
     check_suite(directory, name, split, count, seed, overrides, force)
     root = Path(directory)
-    folder = root / SPLITS[split][0]
+    folder = root / FOLDERS[Split(split)][0]
     present = sorted(folder.glob("*.pddl"))
     if not (root / DOMAIN_FILE).exists():
         _write(root / DOMAIN_FILE, DOMAINS[name].path.read_bytes())

@@ -1,20 +1,22 @@
-"""Stage `graph`: lookahead trees in, relational graphs out, as batches that the model reads without another copy.
+"""Stage `graph`: lookahead trees in, relational graphs out, in batches that the model reads without another copy.
 
-`vocabulary.py` says which relations an encoding has; `reference.py` writes the graphs out by the paper's formulas;
-`assemble.py` has the kernel build whole batches of the same graphs. The paper's section "Transition Encodings in
-R-GNNs".
+`encodings.py` lists the encodings and what each is made of, `vocabulary.py` derives the relations, `reference.py`
+builds the graphs by the paper's formulas, and `assemble.py` has the kernel build whole batches of the same graphs. The
+paper's section "Transition Encodings in R-GNNs".
 """
 
 from saltus.graph.assemble import assemble
 from saltus.graph.batch import GraphBatch
+from saltus.graph.encodings import ENCODINGS, NULLARY, Candidate, Encoding, EncodingSpec
 from saltus.graph.query import Query
 from saltus.graph.reference import RelationalGraph, encode
-from saltus.graph.spec import ENCODINGS, NULLARY, EncodingSpec
 from saltus.graph.vocabulary import Relation, Vocabulary
 
 __all__ = [
     "ENCODINGS",
     "NULLARY",
+    "Candidate",
+    "Encoding",
     "EncodingSpec",
     "GraphBatch",
     "Query",

@@ -1,6 +1,7 @@
-"""Stage `graph`: the fast path. One kernel call for the graphs of a whole batch of queries, on several threads.
+"""Stage `graph`: the fast path. One kernel call builds the graphs of a whole batch of queries on several threads.
 
-Twin: `batch` in `reference.py`. Cost: two walks over the trees' differences and one copy of the static atoms a graph.
+Twin: `batch` in `reference.py`. Cost: two passes over the trees' differences, and one copy of the static atoms per
+graph.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 from saltus import _kernel
 from saltus.errors import ConfigurationError, SaltusError
 from saltus.graph.batch import GraphBatch
+from saltus.graph.encodings import EncodingSpec
 from saltus.graph.query import Query, goal_of
-from saltus.graph.spec import ENCODINGS, EncodingSpec
 from saltus.graph.vocabulary import (
     DELTA_SUFFIXES,
     EDGE,
@@ -34,6 +35,7 @@ from saltus.graph.vocabulary import (
 from saltus.lookahead.kernel_task import kernel_task
 from saltus.pddl import Domain, Predicate
 from saltus.task import Task
+from saltus.task.cache import PerObject
 
 _STATE_SUFFIXES = ("", *GOAL_SUFFIXES, *NEGATED_GOAL_SUFFIXES)
 ROLES = (
@@ -42,38 +44,35 @@ ROLES = (
     *DELTA_SUFFIXES,
     *NEGATED_DELTA_SUFFIXES,
 )
-"""Suffixes of a predicate's relations in the order of the kernel's `Role`."""
-
-_ATTRIBUTE = "_graph_layouts"
-_TASK_ATTRIBUTE = "_graph_task"
+"""Suffixes of a predicate's relations, in the order of the kernel's `Role`."""
 
 
 @dataclass(frozen=True)
-class _Layout:
-    """The vocabulary as the kernel reads it; domains with equal `tables` may share a batch."""
+class _Tables:
+    """A vocabulary as the kernel reads it. Domains with equal `numbers` may share a batch."""
 
     vocabulary: Vocabulary
-    tables: tuple[bytes, ...]
+    numbers: tuple[bytes, ...]
     kernel: _kernel.GraphLayout
 
 
 def assemble(
     queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec, *, threads: int | None = None
 ) -> GraphBatch:
-    """Batch of the queries' graphs; it does not depend on the number of threads (default: one a core)."""
-    layout: _Layout | None = None
+    """Batch of the queries' graphs. It does not depend on the number of threads (default: one per core)."""
+    tables: _Tables | None = None
     rows: list[tuple[object, ...]] = []
     for query in queries:
         tree, goal = query[0], goal_of(query, spec)
-        own = _layout(tree.task.domain, spec)
-        if own is not layout:
+        own = _tables_of(tree.task.domain, spec)
+        if own is not tables:
             vocabulary.check_equal(own.vocabulary)
-            if layout is not None and own.tables != layout.tables:
+            if tables is not None and own.numbers != tables.numbers:
                 raise ConfigurationError("graphs of different domains cannot share a batch")
-            layout = own
+            tables = own
         rows.append(
             (
-                _graph_task(tree.task),
+                _GRAPH_TASKS.of(tree.task),
                 tree.root.codes,
                 goal.positive,
                 goal.negative,
@@ -88,26 +87,33 @@ def assemble(
                 tree.deleted,
             )
         )
-    kernel = layout.kernel if layout is not None else _build_layout(None, vocabulary, spec).kernel
+    kernel = tables.kernel if tables is not None else _build_tables(None, vocabulary, spec).kernel
     try:
         arrays = _kernel.assemble_graphs(kernel, rows, threads or os.cpu_count() or 1)
     except OverflowError as error:
-        raise SaltusError(f"batch of graphs has more than 2^31 - 1 {error}; use fewer queries") from error
+        raise SaltusError(f"a batch of graphs has more than 2^31 - 1 {error}; use fewer queries") from error
     graph_offset, object_count = arrays[:2]
     return GraphBatch(vocabulary, int(graph_offset[-1]), len(object_count), len(rows), *arrays)
 
 
-def _layout(domain: Domain, spec: EncodingSpec) -> _Layout:
-    """Layout of an encoding of a domain, made once and kept with the domain."""
-    known: dict[EncodingSpec, _Layout] = domain.__dict__.setdefault(_ATTRIBUTE, {})
+def _no_tables(domain: Domain) -> dict[EncodingSpec, _Tables]:
+    return {}
+
+
+_TABLES = PerObject(_no_tables)
+
+
+def _tables_of(domain: Domain, spec: EncodingSpec) -> _Tables:
+    """Tables of an encoding of a domain, built once."""
+    known = _TABLES.of(domain)
     found = known.get(spec)
     if found is None:
-        found = known[spec] = _build_layout(domain, Vocabulary.of(domain, spec), spec)
+        found = known[spec] = _build_tables(domain, Vocabulary.of(domain, spec), spec)
     return found
 
 
-def _build_layout(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingSpec) -> _Layout:
-    """Numbers of the relations by role; without a domain, those of a batch without queries."""
+def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingSpec) -> _Tables:
+    """Numbers of the relations by role; without a domain, those for a batch without queries."""
     number = vocabulary.number
     names: tuple[list[str], list[str], list[str]] = ([], [], [])
     if domain is not None:
@@ -119,7 +125,7 @@ def _build_layout(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
         )
     tables = [np.array([number.get(name, -1) for name in entries], np.int32) for entries in names]
     kernel = _kernel.GraphLayout(
-        encoding=ENCODINGS[spec.kind],
+        encoding=spec.parts.kernel_number,
         world=domain is not None and has_world(domain, spec),
         arity=np.array([relation.arity for relation in vocabulary], np.int32),
         relation=tables[0],
@@ -129,24 +135,25 @@ def _build_layout(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
         order=number.get(ORDER, -1),
         level=number.get(LEVEL, -1),
     )
-    return _Layout(vocabulary, tuple(table.tobytes() for table in tables), kernel)
+    return _Tables(vocabulary, tuple(table.tobytes() for table in tables), kernel)
 
 
 def _relation_name(predicate: Predicate, role: str, fluent: frozenset[str], spec: EncodingSpec) -> str:
-    """Name of the predicate's relation in a role, empty where it has none by rule; `p` and `-` make the name of a
-    predicate `p-`, which is another matter."""
+    """Name of the predicate's relation in a role, empty where the encoding has none.
+
+    Looking the name up in the vocabulary is not enough: `p` in the role `-` is named like a predicate `p-` in no role.
+    """
     dropped = not predicate.parameters and spec.nullary == "drop"
     delta = role in (*DELTA_SUFFIXES, *NEGATED_DELTA_SUFFIXES)
-    foreign = (delta and spec.kind not in ("ad", "id")) or (role.startswith(PRIME) and spec.kind != "int")
+    foreign = (delta and not spec.parts.delta) or (role.startswith(PRIME) and not spec.parts.primed)
     return "" if dropped or foreign or (role and predicate.name not in fluent) else predicate.name + role
 
 
-def _graph_task(task: Task) -> _kernel.GraphTask:
-    """The kernel's copy of the task with the objects of every declared type, made once and kept with the task."""
-    found: _kernel.GraphTask | None = task.__dict__.get(_TASK_ATTRIBUTE)
-    if found is None:
-        belongs = task.is_a[task.object_type, : len(task.domain.types)].T  # [types, objects]
-        offset = np.cumsum([0, *belongs.sum(axis=1)], dtype=np.int64)
-        found = _kernel.GraphTask(kernel_task(task), offset, np.nonzero(belongs)[1].astype(np.int32))
-        task.__dict__[_TASK_ATTRIBUTE] = found
-    return found
+def _build_graph_task(task: Task) -> _kernel.GraphTask:
+    """The kernel's copy of the task, with the objects of every declared type."""
+    belongs = task.is_a[task.object_type, : len(task.domain.types)].T  # [types, objects]
+    offset = np.cumsum([0, *belongs.sum(axis=1)], dtype=np.int64)
+    return _kernel.GraphTask(kernel_task(task), offset, np.nonzero(belongs)[1].astype(np.int32))
+
+
+_GRAPH_TASKS = PerObject(_build_graph_task)

@@ -1,8 +1,8 @@
-"""Stage `graph`: many graphs as one, in flat arrays, laid out for the model.
+"""Stage `graph`: many graphs as one, in flat arrays that suit the model.
 
-All graphs of all queries together are one graph: nodes are numbered graph by graph. Atoms are relation-major, inside a
-relation by graph. An argument slot is an index into `arguments`; `slot_order` lists the slots by the node they hold, so
-that the messages to a node are neighbours and are reduced without atomics.
+All graphs of all queries form one graph, with nodes numbered graph by graph. Atoms are ordered by relation, and within
+a relation by graph. An argument slot is an index into `arguments`; `slot_order` lists the slots by the node they hold,
+so that the messages to a node are adjacent and can be reduced without atomics.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from saltus.graph.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class GraphBatch:
-    """The union of the graphs of some queries; all arrays are contiguous."""
+    """Union of the graphs of some queries. All arrays are contiguous."""
 
     vocabulary: Vocabulary = field(repr=False)
     node_count: int
@@ -26,39 +26,39 @@ class GraphBatch:
     graph_offset: NDArray[np.int32] = field(repr=False)
     """[graphs + 1]: first node of every graph."""
     object_count: NDArray[np.int32] = field(repr=False)
-    """[graphs]: so many first nodes of a graph are objects, the world included."""
+    """[graphs]: number of objects, the world node included; they are the first nodes of the graph."""
     relation_offset: NDArray[np.int64] = field(repr=False)
     """[relations + 1]: first atom of every relation."""
     argument_offset: NDArray[np.int64] = field(repr=False)
     """[relations + 1]: first argument of every relation."""
     arguments: NDArray[np.int32] = field(repr=False)
-    """[slots]: nodes, one row of the relation's arity for every atom."""
+    """[slots]: nodes, one row of the relation's arity per atom."""
     slot_order: NDArray[np.int32] = field(repr=False)
-    """[slots]: slots by node, those of one node ascending."""
+    """[slots]: slots sorted by node, those of one node ascending."""
     slot_offset: NDArray[np.int32] = field(repr=False)
     """[nodes + 1]: first entry of every node in `slot_order`."""
     candidate_offset: NDArray[np.int64] = field(repr=False)
     """[queries + 1]: first candidate of every query; candidate i of a query is node i + 1 of its tree."""
     candidate_node: NDArray[np.int32] = field(repr=False)
-    """[candidates]: the state or action node; -1 where candidates are graphs."""
+    """[candidates]: its state or action node; -1 where candidates are graphs."""
     candidate_graph: NDArray[np.int32] = field(repr=False)
     """[candidates]: the graph that holds the candidate."""
     source_graph: NDArray[np.int32] = field(repr=False)
-    """[candidates]: the graph of the root's state, of its own only for ext."""
+    """[candidates]: the graph with the root's state, which is the candidate's own unless the root has a graph."""
     depth_node: NDArray[np.int32] = field(repr=False)
-    """[depth nodes]"""
+    """[depth nodes]: the node."""
     depth_graph: NDArray[np.int32] = field(repr=False)
-    """[depth nodes]: graph of the node."""
+    """[depth nodes]: the graph of the node."""
     depth_value: NDArray[np.int32] = field(repr=False)
-    """[depth nodes]: depth the node stands for, from 1."""
+    """[depth nodes]: the depth that the node stands for, from 1."""
 
     def atoms(self, relation: int) -> NDArray[np.int32]:
-        """Atoms of a relation, a view."""
+        """Atoms of a relation, as a view."""
         flat = self.arguments[self.argument_offset[relation] : self.argument_offset[relation + 1]]
         return flat.reshape(-1, self.vocabulary.relations[relation].arity)  # [atoms, arity]
 
     @property
     def nbytes(self) -> int:
-        """Size of all arrays."""
+        """Size of all arrays in bytes."""
         arrays = (getattr(self, entry.name) for entry in fields(self))
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))

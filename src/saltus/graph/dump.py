@@ -1,11 +1,11 @@
-"""Stage `graph`: graphs as text, as plain values for JSON, and as Graphviz input; for people, so for small graphs."""
+"""Stage `graph`: graphs as text, as plain values for JSON, and as Graphviz input; meant for people and small graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from saltus.graph.encodings import Candidate, EncodingSpec
 from saltus.graph.reference import RelationalGraph
-from saltus.graph.spec import EncodingSpec
 from saltus.lookahead import LookaheadTree
 
 STYLES = {
@@ -15,19 +15,19 @@ STYLES = {
     "action": 'shape=box style="filled,rounded" fillcolor="#d9f0d3"',
     "depth": 'shape=diamond style=filled fillcolor="#e7d4e8"',
 }
-"""Graphviz attributes of every kind of node."""
+"""Graphviz attributes of each kind of node."""
 
 
 def size(graphs: Sequence[RelationalGraph]) -> int:
-    """Nodes and atoms of all graphs together."""
+    """Number of nodes and atoms of all graphs."""
     return sum(len(graph.node_kinds) + sum(map(len, graph.atoms.values())) for graph in graphs)
 
 
 def titles(tree: LookaheadTree, spec: EncodingSpec, graphs: Sequence[RelationalGraph]) -> list[str]:
-    """What every graph of a query is about."""
+    """What each graph of a query is about."""
     if spec.is_joint:
         return ["all candidates"]
-    first = 0 if spec.kind == "ext" else 1
+    first = 0 if spec.parts.has_root_graph else 1
     return [step(tree, first + number) for number in range(len(graphs))]
 
 
@@ -41,7 +41,7 @@ def step(tree: LookaheadTree, node: int) -> str:
 
 
 def to_text(tree: LookaheadTree, spec: EncodingSpec, graphs: Sequence[RelationalGraph]) -> str:
-    """Nodes by kind and atoms by relation, a relation a line; relations without atoms are named last."""
+    """Nodes by kind and atoms by relation, one relation per line; relations without atoms are listed last."""
     lines: list[str] = []
     for number, (title, graph) in enumerate(zip(titles(tree, spec, graphs), graphs, strict=True), start=1):
         atoms = sum(map(len, graph.atoms.values()))
@@ -58,13 +58,13 @@ def to_text(tree: LookaheadTree, spec: EncodingSpec, graphs: Sequence[Relational
         empty = [name for name, tuples in graph.atoms.items() if not tuples]
         lines += [f"without atoms: {', '.join(empty)}"] if empty else []
         lines.append("")
-    if spec.kind == "ad":
+    if spec.parts.candidate is Candidate.STATE_NODE:  # their names say nothing about the actions
         lines += ["states", *(f"  {step(tree, node)}" for node in range(1, len(tree)))]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def to_values(tree: LookaheadTree, spec: EncodingSpec, graphs: Sequence[RelationalGraph]) -> list[dict[str, object]]:
-    """Graphs of plain values: title, nodes with kind and name, atoms as node numbers by relation."""
+    """Graphs as plain values: title, nodes with kind and name, atoms as node numbers by relation."""
     return [
         {
             "title": title,
@@ -78,7 +78,8 @@ def to_values(tree: LookaheadTree, spec: EncodingSpec, graphs: Sequence[Relation
 
 
 def to_dot(tree: LookaheadTree, spec: EncodingSpec, graphs: Sequence[RelationalGraph]) -> str:
-    """Graphviz input: unary atoms in the node's label, binary ones as edges, wider ones with a numbered edge a node."""
+    """Graphviz input. Unary atoms are part of the node's label, binary ones are edges, and wider ones are text with a
+    numbered edge to each of their nodes."""
     lines = ["digraph {", "  node [fontname=Helvetica fontsize=11]", "  edge [fontname=Helvetica fontsize=9]"]
     for number, (title, graph) in enumerate(zip(titles(tree, spec, graphs), graphs, strict=True)):
         lines += [f"  subgraph cluster_{number} {{", f"    label={_quoted(title)}"]

@@ -1,15 +1,27 @@
-"""Twin of the kernel's assembly: the paper's formulas on Python lists, atom for atom the same batches.
+"""Twin of the kernel's assembly: the paper's formulas on Python lists. Both give the same batches, atom by atom.
 
-    R^s    = P(o) in s,  P_GT(o) in g and s,  P_GF(o) in g but not s,  static atoms, types
-    ext    = R^s, and R^s' for every s'                           graphs of their own
-    int    = R^s, and R^s' over primed relations                  a graph for every s'
-    id     = R^s, and the delta of s' without a state node        a graph for every s'
-    aa     = R^s, and A:schema(o_a, o) for every action           one graph
-    ad     = R^s, and the deltas of all s', E, D, SD              one graph
-    delta  = P+(o_s', o) in s' but not s,  P-(o_s', o) in s but not s',  P+_G, P-_G those of them in g
+For the root's state s, a candidate s' and the goal g, the parts of the encodings (`encodings.py`) are
 
-The root has no node, so an edge from the root gives no atom. Order of atoms, in every relation: state, static and goal
-atoms by code; types by object; deltas by node, then code; E, SD, A:schema by node; D by its two depths.
+    R^s        P(o) for atoms of s;  P_GT(o) for those of g that are in s, P_GF(o) for those that are not;
+               static atoms and types
+    delta      P+(o) for atoms of s' that are not in s, P-(o) for atoms of s that are not in s';
+               P+_G and P-_G for those of them that are in g
+    primed     R^s' over primed relations, without static atoms and types
+    actions    A:schema(n, o) for the action from s to s'; n is the candidate's node
+    tree       E(n, m) for an edge of the tree between two candidates, SD(n, d) for the depth of a candidate,
+               D(d, e) for depths d < e
+
+and the encodings are made of them as follows:
+
+    ext    R^s, and R^s' for every s', each in a graph of its own; the root's is the first
+    int    one graph per s': R^s and primed
+    id     one graph per s': R^s and delta
+    aa     one graph: R^s and the actions of all s'
+    ad     one graph: R^s, the deltas of all s' with the node of s' as their first argument, and tree
+
+The root has no node, so an edge from the root gives no atom. The order of atoms within a relation is fixed: state,
+static and goal atoms by code; types by object; deltas by node, then code; E, SD and A:schema by node; D by its first
+depth, then its second.
 """
 
 from __future__ import annotations
@@ -21,21 +33,21 @@ import numpy as np
 
 from saltus.errors import SaltusError
 from saltus.graph.batch import GraphBatch
+from saltus.graph.encodings import Candidate, EncodingSpec
 from saltus.graph.query import Query, goal_of
-from saltus.graph.spec import EncodingSpec
 from saltus.graph.vocabulary import EDGE, LEVEL, ORDER, PRIME, SCHEMA_PREFIX, TYPE_PREFIX, Vocabulary, has_world
 from saltus.lookahead import LookaheadTree
 from saltus.task import Goal, State, Task
 
 MAX_INDEX = 2**31 - 1
-"""Most nodes and argument slots of a batch; both are numbered in 32 bits."""
+"""Largest number of nodes, and of argument slots, in a batch; both are numbered in 32 bits."""
 
 
 @dataclass
 class RelationalGraph:
-    """A graph: nodes by number, each with a kind (object, world, state, action, depth) and a name; atoms by relation.
+    """A graph: numbered nodes, each with a kind (object, world, state, action, depth) and a name; atoms by relation.
 
-    Every relation of the vocabulary is a key, also those without atoms.
+    Every relation of the vocabulary is a key of `atoms`, including those without atoms.
     """
 
     atoms: dict[str, list[tuple[int, ...]]]
@@ -43,7 +55,7 @@ class RelationalGraph:
     node_names: list[str] = field(default_factory=list)
 
     def add_node(self, kind: str, name: str) -> int:
-        """Number of a new node."""
+        """Adds a node and returns its number."""
         self.node_kinds.append(kind)
         self.node_names.append(name)
         return len(self.node_kinds) - 1
@@ -61,32 +73,29 @@ class RelationalGraph:
 
 
 def encode(query: Query, vocabulary: Vocabulary, spec: EncodingSpec) -> list[RelationalGraph]:
-    """Graphs of a query: one for ad and aa, one for every candidate for int and id, the root's first for ext."""
+    """Graphs of a query: one for all candidates, or one per candidate, after the root's if the root has one."""
     tree, goal = query[0], goal_of(query, spec)
     vocabulary.check_equal(Vocabulary.of(tree.task.domain, spec))
-    candidates = range(1, len(tree))
-    if spec.kind == "ext":
+    parts = spec.parts
+    if parts.is_joint:
+        graph = _state_graph(tree, tree.root, goal, vocabulary, spec)
+        _add_candidates(graph, tree, goal, spec)
+        return [graph]
+    if parts.has_root_graph:
         return [_state_graph(tree, tree.state_of(node), goal, vocabulary, spec) for node in range(len(tree))]
-    if spec.kind in ("int", "id"):
-        graphs = [_state_graph(tree, tree.root, goal, vocabulary, spec) for _ in candidates]
-        for node, graph in zip(candidates, graphs, strict=True):
-            if spec.kind == "int":
-                _add_state(graph, tree.task, tree.state_of(node), goal, PRIME)
-            else:
-                _add_delta(graph, tree, node, goal, ())
-        return graphs
-    graph = _state_graph(tree, tree.root, goal, vocabulary, spec)
-    if spec.kind == "aa":
-        _add_actions(graph, tree)
-    else:
-        _add_tree(graph, tree, goal)
-    return [graph]
+    graphs = [_state_graph(tree, tree.root, goal, vocabulary, spec) for _ in range(1, len(tree))]
+    for node, graph in enumerate(graphs, start=1):
+        if parts.primed:
+            _add_state(graph, tree.task, tree.state_of(node), goal, PRIME)
+        if parts.delta:
+            _add_delta(graph, tree, node, goal, ())
+    return graphs
 
 
 def _state_graph(
     tree: LookaheadTree, state: State, goal: Goal, vocabulary: Vocabulary, spec: EncodingSpec
 ) -> RelationalGraph:
-    """R^s with statics and types, over the objects and the world."""
+    """R^s, over the nodes of the objects and the world."""
     task = tree.task
     graph = RelationalGraph({relation.name: [] for relation in vocabulary})
     for name in task.objects:
@@ -126,17 +135,26 @@ def _add_delta(graph: RelationalGraph, tree: LookaheadTree, node: int, goal: Goa
                 graph.add(name + sign + "_NG", *anchor, *arguments)
 
 
-def _add_actions(graph: RelationalGraph, tree: LookaheadTree) -> None:
+def _add_candidates(graph: RelationalGraph, tree: LookaheadTree, goal: Goal, spec: EncodingSpec) -> None:
+    """Adds a node per candidate, and what the encoding says about it."""
+    parts = spec.parts
+    node_of: dict[int, int] = {}
     for node in range(1, len(tree)):
         action = tree.action_of(node)
-        number = graph.add_node("action", tree.task.action_name(action))
-        graph.add(SCHEMA_PREFIX + tree.task.schemas[action.schema].name, number, *action.arguments)
+        name = f"state:{node}" if parts.candidate is Candidate.STATE_NODE else tree.task.action_name(action)
+        node_of[node] = graph.add_node(parts.candidate.value, name)
+        if parts.actions:
+            relation = SCHEMA_PREFIX + tree.task.schemas[action.schema].name
+            graph.add(relation, node_of[node], *action.arguments)
+        if parts.delta:
+            _add_delta(graph, tree, node, goal, (node_of[node],))
+    if parts.tree:
+        _add_tree(graph, tree, node_of)
 
 
-def _add_tree(graph: RelationalGraph, tree: LookaheadTree, goal: Goal) -> None:
-    node_of = {node: graph.add_node("state", f"state:{node}") for node in range(1, len(tree))}
+def _add_tree(graph: RelationalGraph, tree: LookaheadTree, node_of: dict[int, int]) -> None:
+    """Adds edges and depths, unless the vocabulary is without them."""
     for node, number in node_of.items():
-        _add_delta(graph, tree, node, goal, (number,))
         parent = int(tree.parent[node])
         if parent != 0 and EDGE in graph.atoms:
             graph.add(EDGE, node_of[parent], number)
@@ -151,7 +169,7 @@ def _add_tree(graph: RelationalGraph, tree: LookaheadTree, goal: Goal) -> None:
 
 
 def _atoms(graph: RelationalGraph, task: Task, codes: Iterable[int]) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-    """Code, predicate and argument nodes of atoms; without arguments an atom is about the world, if there is one."""
+    """Code, predicate and argument nodes of atoms. An atom without arguments is about the world node, or left out."""
     for code in codes:
         predicate, *arguments = task.decode(code)
         nodes = tuple(arguments) or tuple(graph.nodes_of("world"))
@@ -163,7 +181,7 @@ def _atoms(graph: RelationalGraph, task: Task, codes: Iterable[int]) -> Iterator
 
 
 def batch(queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec) -> GraphBatch:
-    """Batch of the queries' graphs, as `saltus.graph.assemble` gives it."""
+    """Batch of the queries' graphs, as `saltus.graph.assemble` builds it."""
     of_query = [encode(query, vocabulary, spec) for query in queries]
     graphs = [graph for group in of_query for graph in group]
     first_node = np.cumsum([0, *(len(graph.node_kinds) for graph in graphs)])
@@ -177,7 +195,7 @@ def batch(queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec) 
     }
     arguments = np.array([node for tuples in rows.values() for nodes in tuples for node in nodes], np.int32)
     if first_node[-1] > MAX_INDEX or len(arguments) > MAX_INDEX:
-        raise SaltusError(f"batch of graphs has more than {MAX_INDEX:,} nodes or arguments; use fewer queries")
+        raise SaltusError(f"a batch of graphs has more than {MAX_INDEX:,} nodes or arguments; use fewer queries")
     sizes = [len(tuples) for tuples in rows.values()]
     arities = [relation.arity for relation in vocabulary]
     candidates = list(_candidates(queries, of_query, first_node.tolist(), spec))
@@ -212,14 +230,15 @@ def batch(queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec) 
 def _candidates(
     queries: Sequence[Query], of_query: list[list[RelationalGraph]], first_node: list[int], spec: EncodingSpec
 ) -> Iterator[tuple[int, int, int]]:
-    """`(node, graph, graph of the root)` of every candidate, query by query."""
+    """`(node, graph, graph of the root's state)` of each candidate, query by query."""
     number = 0
     for (tree, _), graphs in zip(queries, of_query, strict=True):
         if spec.is_joint:
             for node in graphs[0].nodes_of("state", "action"):
                 yield first_node[number] + node, number, number
         else:
-            own = number + int(spec.kind == "ext")
+            has_root_graph = spec.parts.has_root_graph
+            own = number + int(has_root_graph)
             for graph in range(own, own + len(tree) - 1):
-                yield -1, graph, number if spec.kind == "ext" else graph
+                yield -1, graph, number if has_root_graph else graph
         number += len(graphs)

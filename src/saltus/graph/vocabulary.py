@@ -1,18 +1,19 @@
-"""Stage `graph`: the relations that an encoding of a domain has, in a fixed order.
+"""Stage `graph`: the relations of an encoding of a domain, in a fixed order.
 
-Takes a domain and an `EncodingSpec`, never a problem: a policy learned on one problem reads all others of the domain.
+Takes a domain and an `EncodingSpec`, never a problem: a policy learned on some problems can read all others of the
+domain. The parts of the encoding (`encodings.py`) say which relations there are:
 
-    every predicate P                       P, and if fluent P_GT, P_GF (goal atom true, false)
-    every declared type T                   type:T
-    ad, every fluent P                      P+, P-, P+_G, P-_G, the state node first; then E, D, SD
-    aa, every schema                        A:schema, the action node first
-    int, every fluent P                     P', P'_GT, P'_GF
-    id, every fluent P                      P+, P-, P+_G, P-_G
+    always     P for every predicate; P_GT, P_GF (goal atom true, false) if P is fluent; type:T for every declared type
+    actions    A:schema for every schema; the candidate's node is the first argument
+    delta      P+, P-, P+_G, P-_G for every fluent P; where candidates are nodes, the node is the first argument
+    primed     P', P'_GT, P'_GF for every fluent P
+    tree       E, D, SD
 
-With negative goals also P_NGT, P_NGF (the negated goal atom is true, false), P'_NGT, P'_NGF, P+_NG and P-_NG.
+With negative goals there are also P_NGT, P_NGF (atom of a negated goal literal true, false), P'_NGT, P'_NGF, P+_NG and
+P-_NG.
 
 Departure: the paper's `int` duplicates the whole predicate set for the successor. Static predicates and types are the
-same in both states; their copies would carry the same atoms twice, so only fluent predicates have a primed copy.
+same in both states, and their copies would carry the same atoms twice; so only fluent predicates have a primed copy.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from saltus.errors import ConfigurationError, InputError
-from saltus.graph.spec import EncodingSpec
+from saltus.graph.encodings import EncodingSpec
 from saltus.pddl import Domain
 
 GOAL_SUFFIXES = ("_GT", "_GF")
@@ -33,12 +34,12 @@ PRIME = "'"
 TYPE_PREFIX = "type:"
 SCHEMA_PREFIX = "A:"
 EDGE, ORDER, LEVEL = "E", "D", "SD"
-"""Tree edges, the order of the depth nodes, and the depth of a state."""
+"""Relations of tree edges, of the order of depth nodes, and of the depth of a state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation of graphs; `arity` counts the state or action node and the world node, too."""
+    """A relation. `arity` includes the state or action node, and the world node."""
 
     name: str
     arity: int
@@ -46,7 +47,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Relations in order; equal by content."""
+    """Relations in order. Vocabularies with the same relations in the same order are equal."""
 
     relations: tuple[Relation, ...]
 
@@ -55,7 +56,7 @@ class Vocabulary:
             names = [relation.name for relation in self.relations]
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise ConfigurationError(
-                f"vocabulary: two relations are called {twice!r}; rename a predicate, type or action"
+                f"vocabulary: two relations are named {twice!r}; rename a predicate, type or action"
             )
 
     @classmethod
@@ -71,16 +72,16 @@ class Vocabulary:
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """Number of every relation by name."""
+        """Number of each relation by name."""
         return {relation.name: i for i, relation in enumerate(self.relations)}
 
     def to_json(self) -> list[list[str | int]]:
-        """`[name, arity]` of every relation, in order."""
+        """`[name, arity]` of each relation, in order."""
         return [[relation.name, relation.arity] for relation in self.relations]
 
     @classmethod
     def from_json(cls, value: object) -> Vocabulary:
-        """Vocabulary that `to_json` wrote; anything else is an `InputError`."""
+        """Vocabulary written by `to_json`; anything else raises an `InputError`."""
         if not isinstance(value, list):
             raise InputError("vocabulary: expected a list of [name, arity]")
         relations: list[Relation] = []
@@ -93,7 +94,7 @@ class Vocabulary:
         return cls(tuple(relations))
 
     def check_equal(self, wanted: Vocabulary) -> None:
-        """Refuses, as a `ConfigurationError` with the difference, a vocabulary that is not the wanted one."""
+        """Raises a `ConfigurationError` that names the differences if this is not the wanted vocabulary."""
         if self == wanted:
             return
         own, other = ({f"{r.name}/{r.arity}" for r in v.relations} for v in (self, wanted))
@@ -103,18 +104,18 @@ class Vocabulary:
             if names
         ]
         difference = " and ".join(parts) or "has the same relations in another order"
-        raise ConfigurationError(f"vocabulary does not fit domain and encoding: it {difference}")
+        raise ConfigurationError(f"vocabulary does not match domain and encoding: it {difference}")
 
 
 def fluent_predicates(domain: Domain) -> frozenset[str]:
-    """Predicates that some effect mentions."""
+    """Names of the predicates mentioned by some effect."""
     return frozenset(
         literal.predicate for schema in domain.schemas for effect in schema.effects for literal in effect.literals
     )
 
 
 def has_world(domain: Domain, spec: EncodingSpec) -> bool:
-    """Whether graphs have the world node: some predicate has no arguments, and its atoms are kept."""
+    """Whether graphs have a world node: some predicate has no arguments, and its atoms are kept."""
     return spec.nullary == "world" and any(not predicate.parameters for predicate in domain.predicates)
 
 
@@ -129,26 +130,27 @@ def delta_suffixes(spec: EncodingSpec) -> tuple[str, ...]:
 
 
 def _relations(domain: Domain, spec: EncodingSpec) -> Iterator[Relation]:
+    parts = spec.parts
     fluent = fluent_predicates(domain)
     kept = [predicate for predicate in domain.predicates if predicate.parameters or spec.nullary == "world"]
-    arity = {predicate.name: max(1, len(predicate.parameters)) for predicate in kept}  # the world is one argument
+    arity = {predicate.name: max(1, len(predicate.parameters)) for predicate in kept}  # the world node is one argument
     for name in arity:
         yield Relation(name, arity[name])
         if name in fluent:
             yield from (Relation(name + suffix, arity[name]) for suffix in goal_suffixes(spec))
     for entry in domain.types:
         yield Relation(TYPE_PREFIX + entry.name, 1)
-    if spec.kind == "aa":
+    if parts.actions:
         for schema in domain.schemas:
             yield Relation(SCHEMA_PREFIX + schema.name, 1 + len(schema.parameters))
     for name in arity:
-        if name in fluent and spec.kind in ("ad", "id"):
-            anchor = int(spec.kind == "ad")
+        if name in fluent and parts.delta:
+            anchor = int(parts.is_joint)  # the candidate's node
             yield from (Relation(name + suffix, anchor + arity[name]) for suffix in delta_suffixes(spec))
-        elif name in fluent and spec.kind == "int":
+        if name in fluent and parts.primed:
             yield from (Relation(name + PRIME + suffix, arity[name]) for suffix in ("", *goal_suffixes(spec)))
-    if spec.kind == "ad" and spec.tree_atoms:
+    if parts.tree and spec.tree_atoms:
         yield Relation(EDGE, 2)
-    if spec.kind == "ad" and spec.depth_nodes:
+    if parts.tree and spec.depth_nodes:
         yield Relation(ORDER, 2)
         yield Relation(LEVEL, 2)

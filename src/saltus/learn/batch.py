@@ -1,8 +1,8 @@
 """Stage `learn`: a batch of transitions as graphs, ready for the network.
 
-Two lookaheads a transition: from its state, for the Q-value of the jump, and from its successor, for the value it is
-compared with; none from a successor that is a goal or a dead end. All trees and graphs are made by two kernel calls
-each, off the learning thread.
+A transition needs two lookaheads: one from its state, for the Q-value of the jump, and one from its successor, for the
+value that the Q-value is compared with. A successor that is a goal or a dead end needs none. Trees take one or two
+kernel calls, graphs take two, all of them off the learning thread.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.learn.experience import Final, Transition
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
+from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
 from saltus.task import Task
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingBatch:
-    """Graphs of the states and of the successors, and where in them the samples are."""
+    """Graphs of the states and of the successors, and where the samples are in them."""
 
     now: GraphBatch
     after: GraphBatch | None
-    """Graphs of the successors that are neither goal nor dead end; None if all are."""
+    """Graphs of the successors that are neither goals nor dead ends; None if there are none."""
     chosen: NDArray[np.int64]
-    """[samples]: candidate of `now` that is the jump."""
+    """[samples]: the candidate of `now` that was jumped to."""
     after_first: NDArray[np.int64]
     """[samples]: first candidate in `after`."""
     after_count: NDArray[np.int64]
@@ -36,11 +36,13 @@ class TrainingBatch:
     final: NDArray[np.int64]
     """[samples]: values of `Final`."""
     bound: NDArray[np.float32]
+    """[samples]: as in `Transition`."""
     weight: NDArray[np.float32]
     """[samples]: importance weights."""
     depth_first: NDArray[np.int64]
     """[samples]: first depth node in `now`."""
     depth_count: NDArray[np.int64]
+    """[samples]: number of depth nodes in `now`."""
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -52,44 +54,44 @@ class Trees:
 
     now: LookaheadTree
     node: int
-    """Node of `now` that is the jump."""
+    """Node of `now` that was jumped to."""
     after: LookaheadTree | None
     """Tree of the successor; None for a goal or a dead end."""
 
 
 KEPT_NODES = 600
-"""Trees of a transition with at most so many nodes together are kept with it.
+"""Both trees of a transition are kept with it if they have at most this many nodes together.
 
-Departure: the design makes trees anew for every batch. Transitions with their own goal are few and drawn often: keeping
-trees halves the time that batches of blocksworld take.
+Departure: the design builds trees for every batch. Transitions with their original goal are few and drawn often: on a
+domain with small trees, keeping them halves the time that batches take.
 """
 
 
 def trees_of(
     tasks: Sequence[Task], transitions: Sequence[Transition], spec: LookaheadSpec, threads: int | None
 ) -> list[Trees]:
-    """Trees of transitions, kept with them if small.
+    """Trees of transitions. Small ones are kept with their transition.
 
-    A relabelled goal changes the features, and with them the tree. Where the successor is missing from the new goal's
-    tree, the tree of the goal that was played for takes its place; it is seen with the new goal all the same.
+    A relabelled goal changes the features and so the tree. If the successor is missing from the tree for the new goal,
+    the tree for the original goal is used instead, and encoded with the new goal.
     """
     missing = list({id(t): t for t in transitions if not t.trees}.values())
     found: dict[int, Trees] = {}
     if missing:
         going = [t for t in missing if t.final is Final.NO]
-        situations = [(tasks[t.task], t.state, t.goal) for t in missing]
-        situations += [(tasks[t.task], t.successor, t.goal) for t in going]
+        situations = [Situation(tasks[t.task], t.state, t.goal) for t in missing]
+        situations += [Situation(tasks[t.task], t.successor, t.goal) for t in going]
         made = lookahead_batch(situations, spec, threads=threads)
         after = {id(t): tree for t, tree in zip(going, made[len(missing) :], strict=True) if len(tree) > 1}
         now = made[: len(missing)]
         nodes = [tree.find(t.successor) for tree, t in zip(now, missing, strict=True)]
-        lost = [i for i, node in enumerate(nodes) if node <= 0]
-        if lost:
-            situations = [(tasks[t.task], t.state, t.tree_goal) for t in (missing[i] for i in lost)]
-            for i, tree in zip(lost, lookahead_batch(situations, spec, threads=threads), strict=True):
+        absent = [i for i, node in enumerate(nodes) if node <= 0]
+        if absent:
+            situations = [Situation(tasks[t.task], t.state, t.tree_goal) for t in (missing[i] for i in absent)]
+            for i, tree in zip(absent, lookahead_batch(situations, spec, threads=threads), strict=True):
                 now[i], nodes[i] = tree, tree.find(missing[i].successor)
                 if nodes[i] <= 0:
-                    raise SaltusError("a transition's successor is not in its own lookahead tree")
+                    raise SaltusError("the successor of a transition is missing from its own lookahead tree")
         for t, tree, node in zip(missing, now, nodes, strict=True):
             entry = found[id(t)] = Trees(tree, node, after.get(id(t)))
             if len(tree) + (len(entry.after) if entry.after is not None else 0) <= KEPT_NODES:
@@ -107,7 +109,7 @@ def make_training_batch(
     *,
     threads: int | None = None,
 ) -> TrainingBatch:
-    """Batch of some transitions with their importance weights."""
+    """Batch of transitions with these importance weights."""
     trees = trees_of(tasks, transitions, lookahead, threads)
     queries = [(entry.now, t.goal) for entry, t in zip(trees, transitions, strict=True)]
     now = assemble(queries, vocabulary, encoding, threads=threads)

@@ -105,7 +105,7 @@ class TrainingSpec:
     search_decisions: int = 1000
     """Most decisions of a search."""
     layers_least: int = 0
-    """If not 0, every gradient step draws its rounds of message passing between this and the model's."""
+    """If not 0, every gradient step draws its number of layers between this and the model's."""
     validate_every: int = 25
     """Episodes between validations."""
     validation_jumps: int = 50
@@ -179,8 +179,7 @@ class Configuration:
     training: TrainingSpec = field(default_factory=TrainingSpec)
 
     def __post_init__(self) -> None:
-        if self.encoding.kind == "aa" and self.lookahead.kind != "flat":
-            raise ConfigurationError(f"encoding: aa needs a flat lookahead, lookahead.kind is {self.lookahead.kind}")
+        self.encoding.check_lookahead(self.lookahead.kind)
         if self.training.layers_least > self.model.layers:
             raise ConfigurationError(
                 f"training: layers_least is {self.training.layers_least}, more than model.layers, {self.model.layers}"

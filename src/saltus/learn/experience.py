@@ -1,6 +1,6 @@
-"""Stage `learn`: trajectories by exploration, and the transitions that are learned from.
+"""Stage `learn`: trajectories from exploration and search, and the transitions to learn from.
 
-A transition stores states and goals; trees are made again when a run is resumed.
+Transitions are saved with a run as states and goals; their trees are built again when the run is resumed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Final(IntEnum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Transition:
-    """A jump from a state to a successor, seen with a goal."""
+    """A jump from a state to a successor, with the goal it is judged by."""
 
     task: int
     """Number of the training problem."""
@@ -37,23 +37,23 @@ class Transition:
     successor: State
     goal: Goal
     tree_goal: Goal
-    """Goal of the lookahead in which the jump was made: with another goal the tree may lack the successor."""
+    """Goal of the lookahead in which the jump was made; the tree for another goal may lack the successor."""
     final: Final
     bound: float
-    """Discounted return of the trajectory from here on, if it reached the goal; else nan."""
+    """Discounted return from the state on, if the trajectory reached the goal; otherwise nan."""
     trees: list[Any] = field(default_factory=list, repr=False)
-    """Small trees made for an earlier batch (`batch.py`); not part of what a transition is."""
+    """Small trees built for an earlier batch (`batch.py`); a cache, not part of the transition."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """States of a rollout, the initial one first."""
+    """States of a rollout, starting with the initial one."""
 
     task: int
     goal: Goal
     states: list[State]
     ending: Ending | None
-    """None where the horizon was reached."""
+    """None if the horizon was reached."""
 
 
 def collect(
@@ -66,7 +66,7 @@ def collect(
     take_goals: bool,
     rng: np.random.Generator,
 ) -> list[Trajectory]:
-    """One trajectory for every number of a task, run side by side with Boltzmann exploration."""
+    """One trajectory per number of a task, run in parallel with Boltzmann exploration."""
     chooser = Boltzmann(temperature, rng)
     dead_end_rule = DeadEndRule.when_exploring(policy.lookahead)
     rollouts = [
@@ -85,7 +85,7 @@ def collect(
 
 
 def search(policy: Policy, task: Task, number: int, decisions: int) -> Trajectory | None:
-    """A trajectory to the goal, found by a best-first search over jumps of so many decisions at most."""
+    """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None."""
     found = JumpSearch(policy, task)
     for node, decision in islice(found.run(), decisions):
         if found.solution is not None:
@@ -100,14 +100,15 @@ def search(policy: Policy, task: Task, number: int, decisions: int) -> Trajector
 
 
 def return_to_go(jumps: int, discount: float) -> float:
-    """Discounted return of so many jumps, the last of which reaches the goal."""
+    """Discounted return of a number of jumps, the last of which reaches the goal."""
     return -sum(discount**i for i in range(jumps))
 
 
 def transitions_of(
     trajectory: Trajectory, goal: Goal, first: int, last: int, *, reached: bool, discount: float
 ) -> list[Transition]:
-    """Transitions between states `first` and `last` of a trajectory, seen with a goal that the last state reaches."""
+    """Transitions between states `first` and `last` of a trajectory, with a goal that the last state satisfies if
+    `reached`."""
     states = trajectory.states
     dead_end = not reached and trajectory.ending is Ending.DEAD_END and last == len(states) - 1
     end = Final.GOAL if reached else Final.DEAD_END if dead_end else Final.NO
@@ -158,7 +159,7 @@ def pack_transitions(transitions: Sequence[Transition]) -> dict[str, NDArray[Any
 
 
 def unpack_transitions(arrays: dict[str, NDArray[Any]]) -> list[Transition]:
-    """Transitions of flat arrays; equal goals are one object again."""
+    """Transitions from flat arrays. Equal goals become one object again."""
     goals: dict[Goal, Goal] = {}
 
     def part(name: str, i: int) -> NDArray[np.int64]:

@@ -1,9 +1,10 @@
-"""Stage `learn`: hindsight. What a trajectory reached by accident becomes the goal it is taken to have had.
+"""Stage `learn`: hindsight. What a trajectory happened to reach is relabelled as its goal.
 
-Lifted hindsight (Ståhlberg and Geffner): sub-goals are conjunctions of connected parts of the goal with variables for
-objects, so that a tower of *any* blocks is as good as the tower asked for. Walking a trajectory backwards, the largest
-sub-goal that holds in a state is grounded there, and the part of the trajectory in which it did not hold yet is a
-success. Also propositional hindsight (the goal's own atoms that hold) and state hindsight (the whole state).
+Lifted hindsight (Ståhlberg and Geffner): a sub-goal is a conjunction of connected goal atoms with variables in place of
+objects, so that a tower of *any* blocks counts as much as the tower asked for. A trajectory is walked backwards. In
+each state, the largest sub-goal that holds is grounded, and the part of the trajectory before it, in which it did not
+hold yet, becomes a success. There is also propositional hindsight (the goal atoms that hold) and state hindsight (the
+whole state).
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from saltus.task.compile import MAX_VARIABLES
 from saltus.task.state import intersection
 
 BINDINGS = 4
-"""Groundings of a sub-goal that are tried. Departure: the authors try one; one that held before the last jump already
-teaches nothing."""
+"""Groundings of a sub-goal that are tried. Departure: the authors try one. A grounding that already held before the
+last jump teaches nothing."""
 
 MAX_STEPS = 2_000
-"""Of the search for a grounding."""
+"""Largest number of steps of the search for a grounding."""
 
 ATTEMPTS = 4
-"""Draws for every sub-goal wanted; fewer different ones may exist."""
+"""Draws per sub-goal wanted, since there may be fewer different ones."""
 
 
 def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, variants: int) -> list[Conjunction]:
-    """Sub-goals of a task's goal, largest first, at most `variants` of every size.
+    """Sub-goals of a task's goal, largest first, at most `variants` of each size.
 
-    A sub-goal grows along shared objects as far as it can, then goes on with another part of the goal. Objects become
-    variables, constants of the domain stay. Negated goal literals are left out: everything false would satisfy them.
-    So are sub-goals of more variables than the kernel can bind.
+    A sub-goal grows along shared objects as far as possible, then continues with another part of the goal. Objects
+    become variables; constants of the domain stay. Negated goal literals are left out, since almost any state satisfies
+    them, and so are sub-goals with more variables than the kernel can bind.
     """
     atoms = [task.decode(int(code)) for code in task.goal.positive]
     result: list[Conjunction] = []
@@ -54,7 +55,7 @@ def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, varia
 
 
 def _grow(atoms: Sequence[tuple[int, ...]], size: int, rng: np.random.Generator) -> list[int]:
-    """Numbers of `size` atoms, each sharing an object with an earlier one where possible."""
+    """Numbers of `size` atoms, each of which shares an object with an earlier one if possible."""
     chosen: list[int] = []
     reached: set[int] = set()
     left = list(range(len(atoms)))
@@ -69,7 +70,7 @@ def _grow(atoms: Sequence[tuple[int, ...]], size: int, rng: np.random.Generator)
 
 
 def _lift(task: Task, atoms: Sequence[tuple[int, ...]]) -> Conjunction:
-    """Atoms with variables for objects, numbered as they come."""
+    """Atoms with variables in place of objects, numbered in order of appearance."""
     constants = len(task.domain.constants)
     variable: dict[int, int] = {}
     literals: list[Literal] = []
@@ -85,7 +86,7 @@ def _form(literals: Sequence[Literal]) -> tuple[tuple[int, ...], ...]:
 
 
 def groundings(task: Task, subgoal: Conjunction, state: State, rng: np.random.Generator) -> Iterator[Goal]:
-    """Goals that hold in the state: the sub-goal with objects of the right types for its variables."""
+    """Goals that hold in the state: the sub-goal with objects of the right types in place of its variables."""
     seed = int(rng.integers(2**62))
     for binding in subgoal.find(state, limit=BINDINGS, seed=seed, max_steps=MAX_STEPS).tolist():
         yield Goal(
@@ -95,9 +96,9 @@ def groundings(task: Task, subgoal: Conjunction, state: State, rng: np.random.Ge
 
 
 def first_without(states: Sequence[State], last: int, goal: Goal) -> int:
-    """Where the part of a trajectory begins that ends in state `last` and reaches the goal only there.
+    """First state of the part of a trajectory that ends in state `last` and reaches the goal only there.
 
-    It is cut after a state that satisfies the goal, and where a state comes back.
+    The part starts after the latest state that satisfies the goal, and contains no state twice.
     """
     seen = {states[last]}
     first = last
@@ -110,7 +111,7 @@ def first_without(states: Sequence[State], last: int, goal: Goal) -> int:
 def relabelled(
     trajectory: Trajectory, task: Task, subgoals: Sequence[Conjunction], kind: str, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, Goal]]:
-    """First state, last state and goal of the successes in hindsight, from the end of the trajectory backwards."""
+    """First state, last state and goal of each success in hindsight, from the end of the trajectory backwards."""
     states = trajectory.states
     for last in range(len(states) - 1, 0, -1):
         for goal in _goals(states[last], task, trajectory.goal, subgoals, kind, rng):
@@ -123,7 +124,7 @@ def relabelled(
 def _goals(
     state: State, task: Task, goal: Goal, subgoals: Sequence[Conjunction], kind: str, rng: np.random.Generator
 ) -> Iterator[Goal]:
-    """Goals in hindsight that hold in a state, best first."""
+    """Hindsight goals that hold in a state, best first."""
     if kind == "state":
         yield Goal(state.codes)
     elif kind == "propositional":
@@ -142,9 +143,9 @@ def hindsight_transitions(
     spec: TrainingSpec,
     rng: np.random.Generator,
 ) -> list[Transition]:
-    """Transitions of the relabelled parts of trajectories, at most `hindsight_trajectories` parts.
+    """Transitions of at most `hindsight_trajectories` relabelled parts of trajectories.
 
-    Where there are more, every trajectory has its share: one long walk must not crowd out the others.
+    The limit is shared among the trajectories, so that a long one does not crowd out the others.
     """
     result: list[Transition] = []
     if spec.hindsight == "off":

@@ -1,7 +1,7 @@
 """Stage `learn`: the network and its gradient steps.
 
-`Learner.step` takes a batch and starts one step of Adam; what it gives is read later, so that a GPU need not be waited
-for. On a GPU steps are replayed as CUDA graphs (`cuda_graphs.py`) where the encoding allows it.
+`Learner.step` takes a batch and starts one step of Adam. Its result is read later, so that nothing waits for a GPU. On
+a GPU, steps are recorded as CUDA graphs and replayed (`recorded_step.py`) if the encoding allows it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -18,103 +18,123 @@ from torch import Tensor
 
 from saltus.learn.batch import TrainingBatch
 from saltus.learn.config import Configuration, TrainingSpec
-from saltus.learn.losses import bounds_loss, huber, maximum, mellowmax, rank_loss, td_target
+from saltus.learn.losses import (
+    BatchLoss,
+    Means,
+    Predictions,
+    batch_loss,
+    maximum,
+    mellowmax,
+    td_target,
+    unpack,
+)
 from saltus.model import Layout, RelationalNetwork, make_layout
 from saltus.model.cuda import is_fused
 
+Array = TypeVar("Array")
 
-@dataclass(frozen=True)
-class BatchTensors:
-    """What a training batch says beside its graphs; [samples, …]."""
 
-    chosen: Tensor
-    after_index: Tensor
+@dataclass(frozen=True, eq=False)
+class SampleArrays(Generic[Array]):
+    """What a training batch holds in addition to its graphs, one row per sample; as tensors, or as NumPy arrays."""
+
+    chosen: Array
+    after_index: Array
     """[samples, candidates]: candidates of the successor's tree, padded with 0."""
-    after_mask: Tensor
-    final: Tensor
-    bound: Tensor
-    weight: Tensor
-    depth_index: Tensor
+    after_mask: Array
+    final: Array
+    bound: Array
+    weight: Array
+    depth_index: Array
     """[samples, depths]: depth nodes in the order of their depths, padded with 0."""
-    depth_mask: Tensor
+    depth_mask: Array
+
+    def to_tensors(self: SampleArrays[NDArray[Any]]) -> SampleArrays[Tensor]:
+        """NumPy arrays as tensors."""
+        return SampleArrays(*(torch.from_numpy(np.ascontiguousarray(array)) for array in vars(self).values()))
+
+    def to(self: SampleArrays[Tensor], device: torch.device | str) -> SampleArrays[Tensor]:
+        """The tensors on a device."""
+        return SampleArrays(*(tensor.to(device) for tensor in vars(self).values()))
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """Losses of one step; reading them waits for it."""
+    """Losses of one step, which may still be running."""
 
-    values: Tensor
-    """[samples + 4]: loss of every sample; means of TD, bounds and rank losses, and of the absolute TD error."""
+    packed: Tensor
+    """As in `BatchLoss`."""
     ready: Any = None
-    """CUDA event after which `values` may be read; None if they are there."""
+    """CUDA event after which `packed` may be read; None if it can be read at once."""
 
-    def read(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Loss of every sample, and the four means."""
+    def read(self) -> tuple[NDArray[np.float32], Means]:
+        """The loss of each sample, and the means; waits for the step."""
         if self.ready is not None:
             self.ready.synchronize()
-        values = self.values.detach().cpu().numpy()
-        return values[:-4].copy(), values[-4:].copy()
+        return unpack(self.packed.detach().cpu().numpy())
 
 
 def spread_rows(first: NDArray[np.int64], count: NDArray[np.int64], width: int) -> tuple[Any, Any]:
-    """Runs of numbers as the rows of a matrix [rows, width], padded with 0, and a mask of what is no padding."""
+    """Ranges of numbers as the rows of a matrix [rows, width], padded with 0, and a mask that is false for padding."""
     inside = np.arange(width)[None, :]
     mask = inside < count[:, None]
     return np.where(mask, first[:, None] + inside, 0), mask
 
 
-def batch_tensors(batch: TrainingBatch, device: torch.device | str) -> BatchTensors:
-    """Tensors of a batch, no wider than needed."""
-    after_index, after_mask = spread_rows(batch.after_first, batch.after_count, max(1, int(batch.after_count.max())))
-    depth_index, depth_mask = spread_rows(batch.depth_first, batch.depth_count, max(1, int(batch.depth_count.max())))
-    arrays = (
-        batch.chosen,
-        after_index,
-        after_mask,
-        batch.final,
-        batch.bound,
-        batch.weight,
-        depth_index,
-        depth_mask,
+def sample_arrays(batch: TrainingBatch, after_width: int, depth_width: int) -> SampleArrays[NDArray[Any]]:
+    """Arrays of a batch, in which matrices have these widths."""
+    after_index, after_mask = spread_rows(batch.after_first, batch.after_count, after_width)
+    depth_index, depth_mask = spread_rows(batch.depth_first, batch.depth_count, depth_width)
+    return SampleArrays(
+        chosen=batch.chosen,
+        after_index=after_index,
+        after_mask=after_mask,
+        final=batch.final,
+        bound=batch.bound,
+        weight=batch.weight,
+        depth_index=depth_index,
+        depth_mask=depth_mask,
     )
-    return BatchTensors(*(torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays))
 
 
-def losses_of(
+def batch_tensors(batch: TrainingBatch, device: torch.device | str) -> SampleArrays[Tensor]:
+    """Tensors of a batch, no wider than needed."""
+    widths = (max(1, int(count.max())) for count in (batch.after_count, batch.depth_count))
+    return sample_arrays(batch, *widths).to_tensors().to(device)
+
+
+def loss_of(
     network: RelationalNetwork,
     valuer: RelationalNetwork,
     now: Layout,
     after: Layout | None,
-    tensors: BatchTensors,
+    samples: SampleArrays[Tensor],
     spec: TrainingSpec,
     layers: int,
-) -> tuple[Tensor, Tensor]:
-    """The loss to minimise, and what `StepResult.values` holds."""
+) -> BatchLoss:
+    """The loss of a batch; `valuer` is the network that values successors."""
     with torch.no_grad():
         if after is None:
-            value = torch.zeros_like(tensors.bound)
+            value = torch.zeros_like(samples.bound)
         else:
-            q = valuer(after, layers).q[tensors.after_index]  # [samples, candidates]
-            mask = tensors.after_mask
+            q = valuer(after, layers).q[samples.after_index]  # [samples, candidates]
+            mask = samples.after_mask
             value = mellowmax(q, mask, spec.mellowmax_factor) if spec.bootstrap == "mellowmax" else maximum(q, mask)
-        target = td_target(value, tensors.final, spec.discount, spec.dead_end, spec.least_target)
+        target = td_target(value, samples.final, spec.discount, spec.dead_end, spec.least_target)
     scores = network(now, layers)
-    q = scores.q.index_select(0, tensors.chosen)
-    error = q - target
-    td = huber(error)
-    bounds = bounds_loss(q, tensors.bound) if spec.bounds else torch.zeros_like(td)
-    each = td + bounds
-    loss = (tensors.weight * each).mean()
-    rank = torch.zeros_like(td)
-    if spec.rank_weight > 0 and len(scores.depth):
-        rank = rank_loss(scores.depth[tensors.depth_index], tensors.depth_mask)
-        loss = loss + spec.rank_weight * rank.mean()
-    means = torch.stack([td.mean(), bounds.mean(), rank.mean(), error.abs().mean()])
-    return loss, torch.cat([each, means]).detach()
+    predictions = Predictions(
+        q=scores.q.index_select(0, samples.chosen),
+        target=target,
+        bound=samples.bound,
+        depth=scores.depth,
+        depth_index=samples.depth_index,
+        depth_mask=samples.depth_mask,
+    )
+    return batch_loss(predictions, samples.weight, spec)
 
 
 class Learner:
-    """Network, optimiser, and the copies that the configuration asks for."""
+    """The network, its optimiser, and the copies of the network that the configuration asks for."""
 
     def __init__(self, network: RelationalNetwork, configuration: Configuration, device: str) -> None:
         self.spec = configuration.training
@@ -123,15 +143,16 @@ class Learner:
         on_gpu = self.device.type == "cuda"
         rate: float | Tensor = self.spec.learning_rate
         if on_gpu:
-            rate = torch.tensor(rate, device=self.device)  # a replayed step reads the present value
+            rate = torch.tensor(rate, device=self.device)  # a replayed step reads the current value
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=rate, capturable=on_gpu, fused=on_gpu or None)
         self.target = copy.deepcopy(self.network).requires_grad_(False) if self.spec.target_every else None
         self.averaged = copy.deepcopy(self.network).requires_grad_(False) if self.spec.average else None
-        self._graphs: Any = None
+        self.recorded: Any = None
+        """Recorded steps; None where steps are not recorded."""
         if on_gpu and configuration.encoding.is_joint and is_fused(self.network):
             from saltus.learn.recorded_step import RecordedStep
 
-            self._graphs = RecordedStep(self)
+            self.recorded = RecordedStep(self)
 
     @property
     def valuer(self) -> RelationalNetwork:
@@ -152,39 +173,38 @@ class Learner:
                 group["lr"] = rate
 
     def copy_target(self) -> None:
-        """Copies the weights to the network that values successors."""
+        """Copies the weights to the target network, if there is one."""
         if self.target is not None:
             self.target.load_state_dict(self.network.state_dict())
 
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Sets the weights of the network and its copies."""
+        """Sets the weights of the network and of its copies."""
         for module in (self.network, self.target, self.averaged):
             if module is not None:
                 module.load_state_dict(weights)
 
     def prepare(self, batch: TrainingBatch) -> Any:
-        """What `step` takes: everything of it that needs no learning thread is done here."""
-        if self._graphs is not None:
-            return self._graphs.prepare(batch)
+        """What `step` takes. Everything that does not need the learning thread is done here."""
+        if self.recorded is not None:
+            return self.recorded.prepare(batch)
         now = make_layout(batch.now, self.network.arities)
         after = make_layout(batch.after, self.network.arities) if batch.after is not None else None
         return now, after, batch_tensors(batch, "cpu")
 
     def step(self, prepared: Any, layers: int) -> StepResult:
         """Starts one gradient step."""
-        if self._graphs is not None:
-            result: StepResult = self._graphs.step(prepared, layers)
+        if self.recorded is not None:
+            result: StepResult = self.recorded.step(prepared, layers)
             return result
-        now, after, tensors = prepared
-        moved = BatchTensors(*(value.to(self.device) for value in vars(tensors).values()))
-        values = self.descend(now.to(self.device), after.to(self.device) if after is not None else None, moved, layers)
-        return StepResult(values)
+        now, after, samples = prepared
+        moved = after.to(self.device) if after is not None else None
+        return StepResult(self.descend(now.to(self.device), moved, samples.to(self.device), layers))
 
-    def descend(self, now: Layout, after: Layout | None, tensors: BatchTensors, layers: int) -> Tensor:
-        """One gradient step on tensors of the learner's device; gives `StepResult.values`."""
+    def descend(self, now: Layout, after: Layout | None, samples: SampleArrays[Tensor], layers: int) -> Tensor:
+        """Takes one gradient step on tensors of the learner's device; returns `BatchLoss.packed`."""
         self.optimiser.zero_grad(set_to_none=False)
-        loss, values = losses_of(self.network, self.valuer, now, after, tensors, self.spec, layers)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss = loss_of(self.network, self.valuer, now, after, samples, self.spec, layers)
+        loss.total.backward()  # type: ignore[no-untyped-call]
         if self.spec.clip:
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.spec.clip)
         self.optimiser.step()
@@ -193,12 +213,12 @@ class Learner:
                 pairs = zip(self.averaged.parameters(), self.network.parameters(), strict=True)
                 for mean, weight in pairs:
                     mean.lerp_(weight, 1.0 - self.spec.average)
-        return values
+        return loss.packed
 
     # -- saved with a run --------------------------------------------------------------------------------------------
 
     def get_state(self) -> dict[str, Tensor]:
-        """All tensors that make up the learner."""
+        """All tensors of the learner's state."""
         state = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         for prefix, module in (("target", self.target), ("averaged", self.averaged)):
             if module is not None:
@@ -208,7 +228,7 @@ class Learner:
         return {name: value.detach().cpu().clone() for name, value in state.items()}
 
     def set_state(self, state: dict[str, Tensor]) -> None:
-        """Restores what `get_state` gave."""
+        """Restores what `get_state` returned."""
 
         def part(prefix: str) -> dict[str, Tensor]:
             return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}

@@ -1,23 +1,36 @@
 """Stage `learn`: targets and losses, as pure functions of tensors.
 
-The paper's section "Learning Generalized Policies" and the values of its surroundings: reward -1 a jump; the value of a
-state is the mellowmax of the Q-values of its tree; Huber loss of the TD error, Huber loss of what exceeds the bounds of
-a trajectory that reached its goal, and a loss that ranks depth nodes. Rows are samples; masks tell what is padding.
+The paper's section "Learning Generalized Policies": the reward is -1 per jump; the value of a state is the mellowmax of
+the Q-values of its tree. The terms of the loss are the Huber loss of the TD error, the Huber loss of what exceeds the
+bounds of a trajectory that reached its goal, and a loss that ranks depth nodes. Rows are samples; masks are false for
+padding.
+
+`TERMS` lists the terms by name, with their weights. To add a term, take `rank` as the example. It touches two files:
+
+    learn/losses.py    its function, and its entry in `TERMS`
+    learn/config.py    its weight, `TrainingSpec.rank_weight`, and the bounds of that value
+
+Its mean then appears, under its name, in the report of every episode, in the log and as a TensorBoard curve.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Final
 
 
 def mellowmax(q: Tensor, mask: Tensor, factor: float) -> Tensor:
-    """log(mean(exp(factor q))) / factor over the entries of every row, [rows]; a row without entries gives 0."""
+    """[rows]: log(mean(exp(factor q))) / factor over the entries of each row; 0 for a row without entries."""
     some = mask.any(dim=1)
     filled = q.masked_fill(~mask, -math.inf)
     filled = torch.where(some[:, None], filled, torch.zeros_like(filled))
@@ -27,16 +40,16 @@ def mellowmax(q: Tensor, mask: Tensor, factor: float) -> Tensor:
 
 
 def maximum(q: Tensor, mask: Tensor) -> Tensor:
-    """Largest entry of every row, [rows]; a row without entries gives 0."""
+    """[rows]: largest entry of each row; 0 for a row without entries."""
     highest = q.masked_fill(~mask, -math.inf).amax(dim=1)
     return torch.where(mask.any(dim=1), highest, torch.zeros_like(highest))
 
 
 def td_target(value: Tensor, final: Tensor, discount: float, dead_end: float, least: float = 0.0) -> Tensor:
-    """-1 plus the discounted value of the successor; -1 if that is a goal, the dead-end value if it leads nowhere.
+    """-1 plus the discounted value of the successor; -1 if it is a goal, `dead_end` if it is a dead end.
 
-    `least`, unless it is 0, bounds the first from below: without, the values of states that no way leads out of, but
-    many lead around in, sink for ever.
+    `least`, unless it is 0, bounds the first case from below: otherwise values sink without limit in regions that the
+    goal cannot be reached from, but in which there is always another jump.
     """
     target = discount * value - 1.0
     if least:
@@ -51,7 +64,7 @@ def huber(difference: Tensor) -> Tensor:
 
 
 def bounds_loss(q: Tensor, bound: Tensor) -> Tensor:
-    """Huber loss of how far a Q-value lies below the return of its trajectory, or above -1; 0 where `bound` is nan."""
+    """Huber loss of how far a Q-value is below the return of its trajectory, or above -1; 0 where `bound` is nan."""
     lower = torch.nan_to_num(bound, nan=-math.inf)
     below = (lower - q).clamp(min=0.0)
     above = (q + 1.0).clamp(min=0.0)
@@ -60,9 +73,9 @@ def bounds_loss(q: Tensor, bound: Tensor) -> Tensor:
 
 
 def rank_loss(z: Tensor, mask: Tensor) -> Tensor:
-    """The paper's rank loss of every row's depth scores [rows, depths], which stand in the order of their depths.
+    """The paper's rank loss of depth scores [rows, depths], which are in the order of their depths.
 
-    Pairs k < l weigh 1 / (l - k); rows with fewer than two depths give 0.
+    A pair k < l has the weight 1 / (l - k). The loss is 0 for rows with fewer than two depths.
     """
     depths = torch.arange(z.shape[1], device=z.device)
     gap = (depths[None, :] - depths[:, None]).to(z.dtype)  # [k, l]
@@ -70,3 +83,116 @@ def rank_loss(z: Tensor, mask: Tensor) -> Tensor:
     pairs = weight * (mask[:, :, None] & mask[:, None, :])  # [rows, k, l]
     losses = functional.softplus(z[:, :, None] - z[:, None, :])
     return (pairs * losses).sum(dim=(1, 2)) / pairs.sum(dim=(1, 2)).clamp(min=1e-12)
+
+
+# -- the terms of the loss -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What the terms of the loss compare."""
+
+    q: Tensor
+    """[samples]: Q-values of the jumps taken."""
+    target: Tensor
+    """[samples]"""
+    bound: Tensor
+    """[samples]: return of the trajectory; nan where it did not reach its goal."""
+    depth: Tensor
+    """[depth nodes]: scores of the depth nodes of all samples."""
+    depth_index: Tensor
+    """[samples, depths]: depth nodes in the order of their depths, padded with 0."""
+    depth_mask: Tensor
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the loss."""
+
+    loss: Callable[[Predictions], Tensor]
+    """[samples]: the unweighted loss of each sample."""
+    weight: Callable[[TrainingSpec], float]
+    """Weight of the term; a term of weight 0 is not computed."""
+    per_sample: bool = True
+    """Whether the term counts towards a sample's priority in the replay, and has its importance weight."""
+
+
+def _td_term(found: Predictions) -> Tensor:
+    return huber(found.q - found.target)
+
+
+def _bounds_term(found: Predictions) -> Tensor:
+    return bounds_loss(found.q, found.bound)
+
+
+def _rank_term(found: Predictions) -> Tensor:
+    if not len(found.depth):
+        return torch.zeros_like(found.q)
+    return rank_loss(found.depth[found.depth_index], found.depth_mask)
+
+
+TERMS = {
+    "td": Term(_td_term, lambda spec: 1.0),
+    "bounds": Term(_bounds_term, lambda spec: float(spec.bounds)),
+    "rank": Term(_rank_term, lambda spec: spec.rank_weight, per_sample=False),
+}
+"""Terms of the loss by name."""
+
+TD_ERROR = "td_error"
+"""Name of the mean absolute TD error, which is reported but not minimised."""
+
+FIGURES = (*TERMS, TD_ERROR)
+"""Names of the means that a step reports."""
+
+Means = dict[str, float]
+"""Means of a step or an episode by name, one for each of `FIGURES`."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchLoss:
+    """The loss of a batch."""
+
+    total: Tensor
+    """What is minimised, with gradient."""
+    packed: Tensor
+    """[samples + figures]: the loss of each sample and the means, as one tensor that is copied from a GPU at once."""
+
+
+def batch_loss(found: Predictions, importance: Tensor, spec: TrainingSpec) -> BatchLoss:
+    """The weighted sum of all terms; `importance` [samples] holds the importance weights."""
+    losses: dict[str, Tensor] = {}
+    each = torch.zeros_like(found.q)
+    for name, term in TERMS.items():
+        weight = term.weight(spec)
+        losses[name] = term.loss(found) if weight > 0 else torch.zeros_like(found.q)
+        if term.per_sample and weight > 0:
+            each = each + weight * losses[name]
+    total = (importance * each).mean()
+    for name, term in TERMS.items():
+        weight = term.weight(spec)
+        if not term.per_sample and weight > 0:
+            total = total + weight * losses[name].mean()
+    means = {name: loss.mean() for name, loss in losses.items()} | {TD_ERROR: (found.q - found.target).abs().mean()}
+    return BatchLoss(total, torch.cat([each, torch.stack([means[name] for name in FIGURES])]).detach())
+
+
+def unpack(packed: NDArray[np.float32]) -> tuple[NDArray[np.float32], Means]:
+    """The loss of each sample and the means, from `BatchLoss.packed`."""
+    count = len(FIGURES)
+    return packed[:-count].copy(), dict(zip(FIGURES, packed[-count:].tolist(), strict=True))
+
+
+def mean_of(steps: Sequence[Means]) -> Means:
+    """Means over some steps; 0 without steps."""
+    total = dict.fromkeys(FIGURES, 0.0)
+    for means in steps:
+        total = {name: value + means[name] for name, value in total.items()}
+    return {name: value / max(1, len(steps)) for name, value in total.items()}
+
+
+def total_of(means: Means, spec: TrainingSpec) -> float:
+    """The loss: the weighted sum of the means, without importance weights."""
+    total = 0.0
+    for name, term in TERMS.items():
+        total += term.weight(spec) * means[name]
+    return total

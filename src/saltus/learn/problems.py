@@ -9,7 +9,7 @@ from pathlib import Path
 from saltus.errors import InputError
 from saltus.learn.config import Configuration
 from saltus.pddl import Domain, Source, parse_domain
-from saltus.task import Suite, Task, find_suite, load
+from saltus.task import Split, Suite, Task, find_suite, load
 
 MOST_HELD_OUT = 30
 """Problems kept for validation where no folder says which."""
@@ -32,12 +32,12 @@ def load_problems(folder: Path | str, configuration: Configuration) -> Problems:
     Problems whose goal is true at the start, can never be true, or cannot be encoded teach nothing and are left out.
     """
     suite = find_suite(folder)
-    if "training" not in suite.splits:
+    if Split.TRAINING not in suite.splits:
         raise InputError(f"{folder}: no training problems; expected them in {folder} or in {folder}/training")
     domain = parse_domain(Source.from_file(suite.domain))
     warnings: list[str] = []
-    training = _useful(_load(suite, domain, "training"), configuration, warnings)
-    held_out = _useful(_load(suite, domain, "validation"), configuration, warnings)
+    training = _useful(_load(suite, domain, Split.TRAINING), configuration, warnings)
+    held_out = _useful(_load(suite, domain, Split.VALIDATION), configuration, warnings)
     if not training:
         raise InputError(f"{folder}: no training problem is left: {warnings[0]}")
     if not held_out:

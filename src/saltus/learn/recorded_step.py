@@ -1,55 +1,130 @@
-"""Stage `learn`: gradient steps replayed as CUDA graphs.
+"""Stage `learn`: gradient steps, recorded once as CUDA graphs and replayed.
 
-A training step starts some hundred small kernels; recorded once and replayed, they cost one launch. Batches are padded
-to the shapes of a few buckets (`model/padding.py`); the first batch of a bucket is an ordinary step, after which the
-bucket is recorded.
+A training step launches several hundred small kernels; a replayed step is one launch. Batches are padded to the sizes
+of a few buckets (`model/padding.py`). The first batch of a bucket is an ordinary step, after which the bucket is
+recorded.
 """
 
 # mypy: disable-error-code="no-untyped-call"
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from saltus.learn.batch import TrainingBatch
-from saltus.learn.learner import BatchTensors, StepResult, spread_rows
+from saltus.learn.learner import SampleArrays, StepResult, sample_arrays
 from saltus.model import Layout, make_layout
 from saltus.model.padding import (
-    Block,
+    Array,
     Bucket,
     Buckets,
-    Shape,
-    enlarged,
+    Cutter,
+    GroupedRelations,
+    LayoutArrays,
+    LayoutSize,
+    device_cutter,
+    empty_layout,
     fill_layout,
-    layout_entries,
-    layout_shape,
+    grouped_relations,
+    host_cutter,
+    measuring_cutter,
     padded_layout,
+    with_room,
 )
 
 if TYPE_CHECKING:
     from saltus.learn.learner import Learner
 
 
+@dataclass(frozen=True)
+class StepSize:
+    """Sizes of the arrays of a training batch."""
+
+    now: LayoutSize
+    after: LayoutSize
+    samples: int
+    after_width: int
+    """Largest number of candidates of a successor."""
+    depth_width: int
+    """Largest number of depths of a tree."""
+
+    @property
+    def slots(self) -> int:
+        """Messages per layer, of both passes."""
+        return self.now.slots + self.after.slots
+
+    def enlarged(self) -> StepSize:
+        """The size with some room; all batches have the same number of samples, and as many graphs."""
+        return StepSize(
+            now=self.now.enlarged(keep_graphs=True),
+            after=self.after.enlarged(keep_graphs=True),
+            samples=self.samples,
+            after_width=with_room(self.after_width),
+            depth_width=with_room(self.depth_width),
+        )
+
+    def fits(self, bucket: StepSize) -> bool:
+        """Whether no array is larger than the bucket's."""
+        return (
+            self.now.fits(bucket.now)
+            and self.after.fits(bucket.after)
+            and self.samples <= bucket.samples
+            and self.after_width <= bucket.after_width
+            and self.depth_width <= bucket.depth_width
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StepArrays(Generic[Array]):
+    """Arrays of a padded training batch, on the host or on a device."""
+
+    now: LayoutArrays[Array]
+    after: LayoutArrays[Array]
+    samples: SampleArrays[Array]
+
+    @classmethod
+    def cut(cls, size: StepSize, relations: GroupedRelations, cutter: Cutter[Array]) -> StepArrays[Array]:
+        """Arrays for a batch of this size."""
+        count, after, depth = size.samples, size.after_width, size.depth_width
+        return cls(
+            now=LayoutArrays.cut(size.now, relations, cutter),
+            after=LayoutArrays.cut(size.after, relations, cutter),
+            samples=SampleArrays(
+                chosen=cutter.take(np.int64, count),
+                after_index=cutter.take(np.int64, count, after),
+                after_mask=cutter.take(np.bool_, count, after),
+                final=cutter.take(np.int64, count),
+                bound=cutter.take(np.float32, count),
+                weight=cutter.take(np.float32, count),
+                depth_index=cutter.take(np.int64, count, depth),
+                depth_mask=cutter.take(np.bool_, count, depth),
+            ),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class DeviceBatch:
-    """The batch of a bucket on the GPU; the next batch is written over it."""
+    """The batch of a bucket on the GPU; the next batch overwrites it."""
 
     memory: Tensor
     now: Layout
     after: Layout
-    tensors: BatchTensors
+    samples: SampleArrays[Tensor]
+
+
+StepBucket = Bucket[StepSize, DeviceBatch]
 
 
 @dataclass(frozen=True, eq=False)
 class Padded:
     """A batch that waits in pinned memory."""
 
-    bucket: Bucket
+    bucket: StepBucket
     memory: Tensor
 
 
@@ -58,107 +133,86 @@ class RecordedStep:
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
-        self.buckets = Buckets(sizes=("now.slots", "after.slots"), fixed=("graphs", "samples"))
+        self.buckets: Buckets[StepSize, DeviceBatch] = Buckets()
         self.pool = torch.cuda.graph_pool_handle()
         self.stream = torch.cuda.Stream()
-        arities = learner.network.arities
-        self.arities = tuple(sorted(set(arities)))
-        self.relations = tuple(tuple(i for i, n in enumerate(arities) if n == arity) for arity in self.arities)
+        self.relations = grouped_relations(learner.network.arities)
 
     # -- on the thread that makes batches ----------------------------------------------------------------------------
 
     def prepare(self, batch: TrainingBatch) -> Padded:
         """The batch padded to a bucket, in pinned memory."""
-        samples = len(batch)
         now = make_layout(batch.now, self.learner.network.arities)
-        after = make_layout(batch.after, self.learner.network.arities) if batch.after is not None else None
-        shape = self._shape(batch, now, after, samples)
-        bucket = self.buckets.find(shape) or self._add(enlarged(shape, self.buckets.fixed))
-        memory = torch.empty(bucket.block.size, dtype=torch.uint8, pin_memory=True)
-        arrays = bucket.block.arrays(memory.numpy())
-        fill_layout(now, arrays, "now.")
-        fill_layout(after, arrays, "after.")
-        for name, first, count in (
-            ("after", batch.after_first, batch.after_count),
-            ("depth", batch.depth_first, batch.depth_count),
-        ):
-            index, mask = spread_rows(first, count, arrays[f"{name}_index"].shape[1])
-            arrays[f"{name}_index"][:], arrays[f"{name}_mask"][:] = index, mask
-        for name in ("chosen", "final", "bound", "weight"):
-            arrays[name][:] = getattr(batch, name)
+        after = empty_layout(self.relations)
+        if batch.after is not None:
+            after = make_layout(batch.after, self.learner.network.arities)
+        size = self._size(batch, now, after)
+        bucket = self.buckets.find(size) or self._add(size.enlarged())
+        memory = torch.empty(bucket.nbytes, dtype=torch.uint8, pin_memory=True)
+        arrays = StepArrays.cut(bucket.size, self.relations, host_cutter(memory.numpy()))
+        fill_layout(arrays.now, now)
+        fill_layout(arrays.after, after)
+        values = sample_arrays(batch, bucket.size.after_width, bucket.size.depth_width)
+        for array, value in zip(vars(arrays.samples).values(), vars(values).values(), strict=True):
+            array[:] = value
         return Padded(bucket, memory)
 
-    def _shape(self, batch: TrainingBatch, now: Layout, after: Layout | None, samples: int) -> Shape:
-        shape = {f"now.{name}": value for name, value in layout_shape(now, samples).items()}
-        if after is None:
-            shape |= {name.replace("now.", "after."): 0 for name in shape}
-            shape |= {"after.graphs": samples, "after.nodes": 1}
-        else:
-            shape |= {f"after.{name}": value for name, value in layout_shape(after, samples).items()}
-        shape |= {"samples": samples}
-        shape |= {"after_width": int(batch.after_count.max()), "depth_width": int(batch.depth_count.max())}
-        return shape
+    def _size(self, batch: TrainingBatch, now: Layout, after: Layout) -> StepSize:
+        return StepSize(
+            now=LayoutSize.of(now, len(batch)),
+            after=LayoutSize.of(after, len(batch)),
+            samples=len(batch),
+            after_width=int(batch.after_count.max()),
+            depth_width=int(batch.depth_count.max()),
+        )
 
-    def _add(self, shape: Shape) -> Bucket:
-        samples, counts = shape["samples"], tuple(len(numbers) for numbers in self.relations)
-        after, depth = (samples, shape["after_width"]), (samples, shape["depth_width"])
-        entries = {
-            **layout_entries(shape, self.arities, counts, "now."),
-            **layout_entries(shape, self.arities, counts, "after."),
-            "chosen": (np.int64, (samples,)),
-            "after_index": (np.int64, after),
-            "after_mask": (np.bool_, after),
-            "final": (np.int64, (samples,)),
-            "bound": (np.float32, (samples,)),
-            "weight": (np.float32, (samples,)),
-            "depth_index": (np.int64, depth),
-            "depth_mask": (np.bool_, depth),
-        }
-        return self.buckets.add(shape, Block(entries))
+    def _add(self, size: StepSize) -> StepBucket:
+        cutter = measuring_cutter()
+        StepArrays.cut(size, self.relations, cutter)
+        return self.buckets.add(size, cutter.used)
 
     # -- on the learning thread --------------------------------------------------------------------------------------
 
     def step(self, padded: Padded, layers: int) -> StepResult:
-        """Starts one gradient step; the bucket's first one with so many rounds is not replayed but recorded after."""
+        """Starts one gradient step. The first one of a bucket with this number of layers is an ordinary step, after
+        which one is recorded."""
         bucket = padded.bucket
-        self.stream.wait_stream(torch.cuda.current_stream())  # learning rate and copies are written there
+        self.stream.wait_stream(torch.cuda.current_stream())  # on which learning rate and copies are written
         with torch.cuda.stream(self.stream):
             if bucket.resident is None:
                 bucket.resident = self._allocate(bucket)
-            batch: DeviceBatch = bucket.resident
+            batch = bucket.resident
             batch.memory.copy_(padded.memory, non_blocking=True)
             found = bucket.recordings.get(layers)
             if found is not None:
-                graph, values = found
+                graph, packed = found
                 graph.replay()
-                return self._result(values)
+                return self._result(packed)
             result = self._result(self._descend(batch, layers))
             bucket.recordings[layers] = self._record(batch, layers)
             return result
 
     def _descend(self, batch: DeviceBatch, layers: int) -> Tensor:
-        return self.learner.descend(batch.now, batch.after, batch.tensors, layers)
+        return self.learner.descend(batch.now, batch.after, batch.samples, layers)
 
-    def _allocate(self, bucket: Bucket) -> DeviceBatch:
-        memory = torch.zeros(bucket.block.size, dtype=torch.uint8, device=self.learner.device)
-        tensors = bucket.block.tensors(memory)
-        now, after = (
-            padded_layout(bucket.shape, tensors, self.arities, self.relations, prefix) for prefix in ("now.", "after.")
-        )
-        parts = BatchTensors(**{entry.name: tensors[entry.name] for entry in fields(BatchTensors)})
-        return DeviceBatch(memory, now, after, parts)
+    def _allocate(self, bucket: StepBucket) -> DeviceBatch:
+        memory = torch.zeros(bucket.nbytes, dtype=torch.uint8, device=self.learner.device)
+        arrays = StepArrays.cut(bucket.size, self.relations, device_cutter(memory))
+        now = padded_layout(bucket.size.now, self.relations, arrays.now)
+        after = padded_layout(bucket.size.after, self.relations, arrays.after)
+        return DeviceBatch(memory, now, after, arrays.samples)
 
-    def _result(self, values: Tensor) -> StepResult:
-        host = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
-        host.copy_(values, non_blocking=True)
+    def _result(self, packed: Tensor) -> StepResult:
+        host = torch.empty(packed.shape, dtype=packed.dtype, pin_memory=True)
+        host.copy_(packed, non_blocking=True)
         event = torch.cuda.Event()
         event.record()
         return StepResult(host, event)
 
     def _record(self, batch: DeviceBatch, layers: int) -> tuple[torch.cuda.CUDAGraph, Tensor]:
-        """Records a step; nothing is computed. Other threads may go on using the GPU meanwhile."""
+        """Records a step without computing it. Other threads may use the GPU meanwhile."""
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"):
-            values = self._descend(batch, layers)
-        return graph, values
+            packed = self._descend(batch, layers)
+        return graph, packed

@@ -1,6 +1,6 @@
-"""Stage `learn`: prioritised replay. A ring of transitions; the ones with the largest loss are drawn most often.
+"""Stage `learn`: prioritised replay, a ring of transitions. Those with the largest loss are drawn most often.
 
-Drawing takes a cumulative sum over the ring, which for some thousand transitions is faster than a tree of sums.
+Drawing computes a cumulative sum over the ring, which is faster than a tree of sums for a few thousand transitions.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from saltus.learn.experience import Transition, pack_transitions, unpack_transitions
 
 LEAST_PRIORITY = 1e-3
-"""Added to every priority, so that nothing is forgotten."""
+"""Added to each priority, so that every transition can be drawn."""
 
 
 class Replay:
-    """A store of transitions; the oldest make room for new ones."""
+    """A store of transitions. New ones replace the oldest."""
 
     def __init__(self, capacity: int, alpha: float) -> None:
         self.capacity = capacity
@@ -32,7 +32,7 @@ class Replay:
         return len(self.transitions)
 
     def add(self, transitions: Sequence[Transition]) -> None:
-        """Stores transitions with the highest priority seen so far."""
+        """Stores transitions, with the highest priority seen so far."""
         for transition in transitions[-self.capacity :]:
             if len(self.transitions) < self.capacity:
                 self.transitions.append(transition)
@@ -42,7 +42,7 @@ class Replay:
             self._next = (self._next + 1) % self.capacity
 
     def sample(self, count: int, rng: np.random.Generator, beta: float) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Numbers of `count` transitions, drawn by priority, and their importance weights (n p)^-beta, not scaled."""
+        """Numbers of `count` transitions drawn by priority, and their importance weights (n p)^-beta, unnormalised."""
         powers = self.priority[: len(self)] ** self.alpha
         sums = np.cumsum(powers)
         drawn = np.searchsorted(sums, rng.random(count) * sums[-1], side="right")
@@ -50,7 +50,7 @@ class Replay:
         return drawn, (len(self) * powers[drawn] / sums[-1]) ** -beta
 
     def update(self, numbers: NDArray[np.intp], losses: NDArray[np.floating[Any]]) -> None:
-        """Sets priorities to the transitions' losses."""
+        """Sets the priorities of transitions to their losses."""
         self.priority[numbers] = np.abs(losses) + LEAST_PRIORITY
         if len(numbers):
             self.highest = max(self.highest, float(self.priority[numbers].max()))
@@ -64,7 +64,7 @@ class Replay:
         return arrays, {"highest": self.highest, "next": self._next}
 
     def set_state(self, arrays: dict[str, NDArray[Any]], values: dict[str, Any]) -> None:
-        """Restores what `get_state` gave."""
+        """Restores what `get_state` returned."""
         self.transitions = unpack_transitions(arrays)
         self.priority[: len(self.transitions)] = arrays["priority"]
         self.highest = float(values["highest"])

@@ -268,7 +268,7 @@ class RunFolder:
 def log_entry(event: Event) -> dict[str, Any]:
     """Plain values of an event for the log."""
     if isinstance(event, EpisodeReport):
-        return {"kind": "episode", **asdict(event)}
+        return {"kind": "episode", **event.to_json()}
     larger = event.larger
     return {
         "kind": "validation",
@@ -288,8 +288,9 @@ def log_entry(event: Event) -> dict[str, Any]:
 def scalars(event: Event) -> dict[str, float]:
     """Curves of an event."""
     if isinstance(event, EpisodeReport):
-        names = ("loss", "td", "bounds", "rank", "td_error", "success", "jumps", "temperature", "learning_rate")
-        curves = {f"training/{name}": float(getattr(event, name)) for name in names}
+        names = ("loss", *event.losses, "success", "jumps", "temperature", "learning_rate")
+        values = event.to_json()
+        curves = {f"training/{name}": float(values[name]) for name in names}
         return curves | {"speed/steps_per_second": event.steps_per_second}
     curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
     if event.larger is not None and event.larger.problems:

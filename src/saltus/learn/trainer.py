@@ -27,7 +27,8 @@ from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
 from saltus.learn.experience import Trajectory, Transition, collect, search, transitions_of
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
-from saltus.learn.learner import Learner
+from saltus.learn.learner import Learner, StepResult
+from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
 from saltus.learn.replay import Replay
 from saltus.learn.validation import Validation, measure
 from saltus.lookahead import Conjunction
@@ -56,10 +57,8 @@ class EpisodeReport:
     episode: int
     """From 1."""
     loss: float
-    td: float
-    bounds: float
-    rank: float
-    td_error: float
+    losses: Means
+    """Means of the terms of the loss, and of the absolute TD error, by name."""
     success: float
     """Share of the episode's trajectories that reached their goal."""
     jumps: float
@@ -75,6 +74,12 @@ class EpisodeReport:
     steps_per_second: float
     seconds: dict[str, float] = field(default_factory=dict)
     """Time by part: rollouts and searches, hindsight, batches waited for, steps."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values by name, as in the log; the losses are among them, each under its own name."""
+        values = asdict(self)
+        losses = values.pop("losses")
+        return {**values, **losses}
 
 
 Event = EpisodeReport | Validation
@@ -212,24 +217,21 @@ class Trainer:
         self._store([*trajectories, *searched])
         stored = time.perf_counter()
         known = len(self.original) + len(self.hindsight)
-        waited, means = self._learn(graphs, layouts) if known else (0.0, np.zeros(4))
+        waited, losses = self._learn(graphs, layouts) if known else (0.0, mean_of(()))
         finished = time.perf_counter()
         self.episode += 1
-        if not np.isfinite(means).all():
+        if not np.isfinite(list(losses.values())).all():
             raise ConfigurationError(
                 f"training: the loss of episode {self.episode} is no finite number; a smaller learning_rate may help"
             )
         if spec.target_every and self.episode % spec.target_every == 0:
             self.learner.copy_target()
         if known:
-            self._td_errors.append(float(means[3]))
+            self._td_errors.append(losses[TD_ERROR])
         return EpisodeReport(
             episode=self.episode,
-            loss=float(means[0] + means[1] + spec.rank_weight * means[2]),
-            td=float(means[0]),
-            bounds=float(means[1]),
-            rank=float(means[2]),
-            td_error=float(means[3]),
+            loss=total_of(losses, spec),
+            losses=losses,
             success=sum(t.ending is Ending.SOLVED for t in trajectories) / len(trajectories),
             jumps=sum(len(t.states) - 1 for t in trajectories) / len(trajectories),
             searched=len(searched),
@@ -288,12 +290,12 @@ class Trainer:
             hindsight_transitions(trajectories, self.tasks, self.subgoals, spec, self.random["hindsight"])
         )
 
-    def _learn(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> tuple[float, NDArray[np.float64]]:
+    def _learn(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> tuple[float, Means]:
         """Seconds waited for batches, and the means of the losses."""
         spec = self.spec
         waiting: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Future[Any]]] = deque()
-        running: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Any]] = deque()
-        total = np.zeros(4)
+        running: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], StepResult]] = deque()
+        steps: list[Means] = []
         waited = 0.0
         drawn = 0
         for _ in range(spec.steps):
@@ -308,19 +310,19 @@ class Trainer:
             waited += time.perf_counter() - begun
             running.append((sources, self.learner.step(prepared, self._layers())))
             if len(running) > 1:
-                total += self._finish(*running.popleft())
+                steps.append(self._finish(*running.popleft()))
         while running:
-            total += self._finish(*running.popleft())
-        return waited, total / spec.steps
+            steps.append(self._finish(*running.popleft()))
+        return waited, mean_of(steps)
 
-    def _finish(self, sources: list[tuple[Replay, NDArray[np.intp]]], result: Any) -> NDArray[np.float64]:
-        """Means of a step's losses, which become priorities."""
+    def _finish(self, sources: list[tuple[Replay, NDArray[np.intp]]], result: StepResult) -> Means:
+        """Means of a step's losses; the losses of the samples become their priorities."""
         losses, means = result.read()
         first = 0
         for store, numbers in sources:
             store.update(numbers, losses[first : first + len(numbers)])
             first += len(numbers)
-        return np.asarray(means, np.float64)
+        return means
 
     def _draw(self) -> tuple[list[tuple[Replay, NDArray[np.intp]]], list[Transition], NDArray[np.float64]]:
         """Transitions of a batch, where they come from, and their weights, of which the largest is 1."""

@@ -1,6 +1,6 @@
-"""Stage `lookahead`: task, state and goal in, `LookaheadTree` out; and the kernel's view of a task.
+"""Stage `lookahead`: task, state and goal in, `LookaheadTree` out; and the kernel's other functions of a state.
 
-The kernel does the work (`search.py`); `reference.py` is its slow twin and the description of the algorithm.
+The kernel does the work (`search.py`, `actions.py`); `reference.py` is its slow twin and describes the algorithm.
 """
 
 from saltus.lookahead.actions import (
@@ -13,7 +13,7 @@ from saltus.lookahead.actions import (
     random_action,
     successor_state,
 )
-from saltus.lookahead.search import lookahead, lookahead_batch
+from saltus.lookahead.search import Situation, lookahead, lookahead_batch
 from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
 
@@ -23,6 +23,7 @@ __all__ = [
     "Conjunction",
     "LookaheadSpec",
     "LookaheadTree",
+    "Situation",
     "applicable_actions",
     "count_actions",
     "find_bindings",

@@ -1,6 +1,7 @@
-"""Stage `lookahead`: applicable actions, their number, successors, conjunctive queries and dead ends, by the kernel.
+"""Stage `lookahead`: the kernel's other functions: applicable actions, successors, conjunctions, colours, dead ends.
 
-Twins: `task/reference.py` for actions and successors, `reference.py` here for queries, colours and dead ends.
+Twins: `task/reference.py` for actions and successors; `reference.py` in this folder for conjunctions, colours and dead
+ends.
 """
 
 from __future__ import annotations
@@ -15,40 +16,40 @@ from saltus import _kernel
 from saltus.errors import InputError
 from saltus.lookahead.kernel_task import kernel_task, literal_program, type_domains
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
+from saltus.task.cache import PerObject
 from saltus.task.compile import MAX_VARIABLES
 
 NO_LIMIT = 2**62
 
-HOPELESS_WORK = 4_000_000
-"""Steps of joins where actions cannot be grounded, some tenths of a second."""
+DEAD_END_WORK = 4_000_000
+"""Largest number of steps of joins where actions cannot be grounded: a few tenths of a second."""
 
 GROUND_ATOMS = 20_000_000
-"""Sokoban's largest problems have 12 million, in 120 MB; so many that all differ would take a gigabyte."""
+"""Largest number of atoms in all ground actions. The largest problems of the IPC 2023 have 12 million, which take
+120 MB; 20 million different ones would take a gigabyte."""
 
 FEW_ATOMS = 200_000
-"""Of ground actions that are made at once, in some hundredths of a second."""
+"""Tasks with at most this many atoms in all ground actions are grounded at once, in a few hundredths of a second."""
 
 JOIN_WORK = 20_000
-"""Steps, some milliseconds, after which the actions of a large task are grounded."""
-
-_GROUNDED = "_grounded_relaxations"
+"""Steps of joins, a few milliseconds, after which the actions of a large task are grounded after all."""
 
 
 def applicable_actions(task: Task, state: State, limit: int | None = None) -> list[Action]:
-    """Applicable actions in contract order (schemas in domain order, bindings in object order), at most `limit`."""
+    """Applicable actions, at most `limit`, in contract order: schemas in domain order, bindings in object order."""
     schema, offset, argument = _kernel.applicable(kernel_task(task), state.codes, NO_LIMIT if limit is None else limit)
     starts, arguments = offset.tolist(), argument.tolist()
     return [Action(number, tuple(arguments[starts[i] : starts[i + 1]])) for i, number in enumerate(schema.tolist())]
 
 
 def count_actions(task: Task, state: State) -> int:
-    """Number of applicable actions, without materialising them; saturates at 2^62."""
+    """Number of applicable actions, at most 2^62, counted without listing them."""
     counts: list[int] = _kernel.count_applicable(kernel_task(task), state.codes).tolist()
     return min(NO_LIMIT, sum(counts))
 
 
 def random_action(task: Task, state: State, rng: random.Random) -> Action | None:
-    """An applicable action, each equally likely, without materialising them; None if there is none."""
+    """A random applicable action, each equally likely, drawn without listing them; None if there is none."""
     counts: list[int] = _kernel.count_applicable(kernel_task(task), state.codes).tolist()
     if not sum(counts):
         return None
@@ -62,9 +63,9 @@ def random_action(task: Task, state: State, rng: random.Random) -> Action | None
 
 
 def successor_state(task: Task, state: State, action: Action) -> State:
-    """State after an action, which must be applicable: only its schema, arity and object numbers are checked."""
+    """State after an action, which must be applicable; only its schema, arity and object numbers are checked."""
     if not 0 <= action.schema < len(task.schemas):
-        raise InputError(f"action of schema {action.schema}, the task has {len(task.schemas)} schemas")
+        raise InputError(f"unknown schema {action.schema} in an action: the task has {len(task.schemas)} schemas")
     schema = task.schemas[action.schema]
     if len(action.arguments) != len(schema.parameters):
         raise InputError(
@@ -72,7 +73,9 @@ def successor_state(task: Task, state: State, action: Action) -> State:
         )
     for number in action.arguments:
         if not 0 <= number < len(task.objects):
-            raise InputError(f"action {schema.name!r} of object {number}, the task has {len(task.objects)} objects")
+            raise InputError(
+                f"unknown object {number} in action {schema.name!r}: the task has {len(task.objects)} objects"
+            )
     arguments = np.array(action.arguments, np.int32)
     return State(_kernel.successor(kernel_task(task), state.codes, action.schema, arguments))
 
@@ -80,37 +83,37 @@ def successor_state(task: Task, state: State, action: Action) -> State:
 def find_bindings(
     task: Task, state: State, literals: Sequence[Literal], *, limit: int = 1, seed: int = 0, max_steps: int = 1_000_000
 ) -> NDArray[np.int32]:
-    """Bindings [found, variables] of a lifted conjunction: different variables are different objects.
+    """Bindings [found, variables] of a lifted conjunction. Different variables are bound to different objects.
 
-    Terms >= 0 are variables, numbered without gaps, terms < 0 are ~object; without variables the one binding is empty,
-    [1, 0] if the conjunction holds and [0, 0] if not. At most `limit` bindings, found in the random order of `seed`;
-    the search gives up after `max_steps` steps, so fewer than exist may come back.
+    Terms >= 0 are variables, numbered without gaps; terms < 0 are ~object. Without variables the result is [1, 0] if
+    the conjunction holds and [0, 0] otherwise. At most `limit` bindings are returned, in a random order that `seed`
+    determines. The search gives up after `max_steps` steps, so there may be more bindings than are returned.
     """
     return Conjunction(task, literals).find(state, limit=limit, seed=seed, max_steps=max_steps)
 
 
 class Conjunction:
-    """A lifted conjunction over a task's objects, checked and prepared once, to be looked for in many states.
+    """A lifted conjunction, checked and prepared once to be looked for in many states of a task.
 
-    With `types`, one for every variable, only objects of these types are bound.
+    With `types`, one per variable, a variable is bound to objects of its type only.
     """
 
     def __init__(self, task: Task, literals: Sequence[Literal], types: Sequence[int] | None = None) -> None:
         self.literals = tuple(literals)
         self.variables = check_conjunction(task, literals)
         if types is not None and len(types) != self.variables:
-            raise InputError(f"conjunction of {self.variables} variables with types for {len(types)}")
+            raise InputError(f"conjunction has {self.variables} variables, but types for {len(types)}")
         self._task = kernel_task(task)
         self._program = np.array(literal_program(literals), np.int32)
         known = type_domains(task)
         wanted: list[tuple[int, ...]] = [()] * self.variables if types is None else [(number,) for number in types]
         for entry in wanted:
             if entry not in known:
-                raise InputError(f"conjunction of type {entry[0]}, the task has {len(task.types)} types")
+                raise InputError(f"unknown type {entry[0]} in a conjunction: the task has {len(task.types)} types")
         self._domains = np.array([known[entry] for entry in wanted], np.int32)
 
     def find(self, state: State, *, limit: int = 1, seed: int = 0, max_steps: int = 1_000_000) -> NDArray[np.int32]:
-        """Bindings, as `find_bindings` gives them."""
+        """Bindings, as `find_bindings` returns them."""
         found, flat = _kernel.find_bindings(
             self._task, state.codes, self._program, self._domains, limit, seed, max_steps
         )
@@ -118,44 +121,56 @@ class Conjunction:
 
 
 def check_conjunction(task: Task, literals: Sequence[Literal]) -> int:
-    """Number of variables; unknown predicates or objects, a wrong arity or a gap between variables is refused."""
+    """Number of variables. Unknown predicates or objects, a wrong arity, or a gap between variables are refused."""
     used = {term for literal in literals for term in literal.terms if term >= 0}
     variables = max(used, default=-1) + 1
     if len(used) != variables:
-        raise InputError(f"conjunction uses {len(used)} variables but numbers them up to {variables - 1}")
+        raise InputError(f"conjunction has {len(used)} variables, but numbers them up to {variables - 1}")
     if variables > MAX_VARIABLES:
-        raise InputError(f"conjunction of {variables} variables, expected at most {MAX_VARIABLES}")
+        raise InputError(f"conjunction has {variables} variables, expected at most {MAX_VARIABLES}")
     for literal in literals:
         if not EQUALITY <= literal.predicate < len(task.arity):
-            raise InputError(f"literal {literal} of predicate {literal.predicate}, the task has {len(task.arity)}")
+            raise InputError(
+                f"unknown predicate {literal.predicate} in literal {literal}: the task has {len(task.arity)} predicates"
+            )
         width = 2 if literal.predicate == EQUALITY else int(task.arity[literal.predicate])
         if len(literal.terms) != width:
             raise InputError(f"literal {literal} has {len(literal.terms)} terms, expected {width}")
         for term in literal.terms:
             if ~term >= len(task.objects):
-                raise InputError(f"literal {literal} of object {~term}, the task has {len(task.objects)} objects")
+                raise InputError(
+                    f"unknown object {~term} in literal {literal}: the task has {len(task.objects)} objects"
+                )
     return variables
 
 
 def find_colours(task: Task, state: State, goal: Goal) -> NDArray[np.int32]:
-    """1-WL colour of every object over state, goal and static atoms, numbered by first object."""
+    """1-WL colour of each object over state, goal and static atoms, numbered by the first object of each colour."""
     return _kernel.find_colours(kernel_task(task), state.codes, goal.positive, goal.negative)[0]
 
 
-def is_dead_end(
-    task: Task, state: State, goal: Goal, *, work: int = HOPELESS_WORK, ground_atoms: int = GROUND_ATOMS
-) -> bool:
-    """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions.
+def _nothing_grounded(task: Task) -> dict[int, _kernel.GroundRelaxation]:
+    return {}
 
-    Then no plan exists; many states without a plan are not seen by this test. The actions of a small task are grounded
-    and kept. In a large one conditions and state are joined, until that has once taken long; then its actions are
-    grounded, too, unless they may have more than `ground_atoms` atoms in all. What is left are joins of at most `work`
-    steps; nothing is seen where they are not enough.
+
+_GROUNDED = PerObject(_nothing_grounded)
+"""Ground actions of every task, by the largest number of atoms that was allowed for them."""
+
+
+def is_dead_end(
+    task: Task, state: State, goal: Goal, *, work: int = DEAD_END_WORK, ground_atoms: int = GROUND_ATOMS
+) -> bool:
+    """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions.
+
+    Sound but incomplete: True proves that there is no plan, False proves nothing. The actions of a small task are
+    grounded once and kept. In a large task the conditions are joined with the state; once that has taken more than
+    `JOIN_WORK` steps, its actions are grounded as well, unless they have more than `ground_atoms` atoms. Tasks that
+    cannot be grounded use joins of at most `work` steps; the result is False where these are not enough.
     """
     if goal.impossible:
         return True
     known = kernel_task(task)
-    grounded: dict[int, _kernel.GroundRelaxation] = task.__dict__.setdefault(_GROUNDED, {})
+    grounded = _GROUNDED.of(task)
 
     def rules_of(atoms: int) -> _kernel.GroundRelaxation:
         if atoms not in grounded:

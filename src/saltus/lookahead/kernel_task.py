@@ -1,49 +1,51 @@
-"""Stage `lookahead`: the kernel's copy of a task, made once and kept with it.
+"""Stage `lookahead`: the kernel's copy of a task, made once per task.
 
-The kernel reads one flat program of integers: number of types; domains (count, then each as count and objects), the
-last one of all objects; schemas (count, then each as parameter domains, precondition, effects), an effect being its own
-variables' domains, its condition, its adds and its deletes. A list is its length and its entries; a literal is
-predicate, sign, and a list of terms.
+The kernel reads one flat program of integers. A list is its length followed by its entries:
+
+    program    number of types, list of domains, list of schemas
+    domain     list of objects; the last domain holds all objects
+    schema     list of the parameters' domains, precondition, list of effects
+    effect     list of the domains of its own variables, condition, adds, deletes
+    condition  list of literals, as are precondition, adds and deletes
+    literal    predicate, sign, list of terms
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from saltus import _kernel
 from saltus.task import Literal, Task
+from saltus.task.cache import PerObject
 
-_ATTRIBUTE = "_kernel_task"
-_DOMAINS = "_kernel_domains"
+
+class _Copy(NamedTuple):
+    task: _kernel.Task
+    domains: dict[tuple[int, ...], int]
 
 
 def kernel_task(task: Task) -> _kernel.Task:
     """The kernel's copy of the task."""
-    found: _kernel.Task | None = task.__dict__.get(_ATTRIBUTE)
-    if found is None:
-        found = _build(task)
-        task.__dict__[_ATTRIBUTE] = found
-    return found
+    return _COPIES.of(task).task
 
 
 def type_domains(task: Task) -> dict[tuple[int, ...], int]:
     """Numbers of the kernel's domains by the types whose objects they hold; `()` is the domain of all objects."""
-    kernel_task(task)
-    known: dict[tuple[int, ...], int] = task.__dict__[_DOMAINS]
-    return known
+    return _COPIES.of(task).domains
 
 
 def literal_program(literals: Iterable[Literal]) -> list[int]:
-    """Literals without their count, as the kernel reads them."""
+    """Literals, without their number, as the kernel reads them."""
     program: list[int] = []
     for literal in literals:
         program += [literal.predicate, int(literal.positive), len(literal.terms), *literal.terms]
     return program
 
 
-def _build(task: Task) -> _kernel.Task:
+def _build(task: Task) -> _Copy:
     domain_number: dict[tuple[int, ...], int] = {}
     for schema in task.schemas:
         for types in (*schema.parameters, *(entry for effect in schema.effects for entry in effect.variables)):
@@ -63,11 +65,10 @@ def _build(task: Task) -> _kernel.Task:
             program += _listed([domain_number[types] for types in effect.variables])
             for literals in (effect.condition, effect.adds, effect.deletes):
                 program += _literals(literals)
-    task.__dict__[_DOMAINS] = {**domain_number, (): len(domain_number)}
     rows = [atoms.ravel() for atoms in task.static_atoms]
     starts = np.cumsum([0, *(len(flat) for flat in rows)])[: len(rows)]
     sizes = [len(atoms) for atoms in task.static_atoms]
-    return _kernel.Task(
+    copy = _kernel.Task(
         np.array(program, np.int32),
         task.object_type,
         task.arity,
@@ -76,6 +77,10 @@ def _build(task: Task) -> _kernel.Task:
         np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32),
         np.stack([starts, np.array(sizes, np.int64)], axis=1).ravel().astype(np.int64),
     )
+    return _Copy(copy, {**domain_number, (): len(domain_number)})
+
+
+_COPIES = PerObject(_build)
 
 
 def _listed(values: Iterable[int]) -> list[int]:

@@ -1,11 +1,14 @@
-"""Twin of the kernel's lookahead: the paper's definitions on Python sets, node for node the same trees.
+"""Twin of the kernel's lookahead: the paper's definitions on Python sets. Both build the same trees, node by node.
 
-    root marks the features of its atoms
-    breadth first, actions in contract order:
-        a successor is novel iff an added atom has an unseen feature; its added atoms' features are then marked
-        novel successors enter the tree; those of the root enter it in any case (the IW(0) step)
+    mark the features of the root's atoms as seen
+    expand nodes breadth first, with actions in contract order; for every successor:
+        it is novel if and only if an added atom has an unseen feature
+        mark the features of its added atoms as seen
+        it enters the tree if it is novel, or if it is a successor of the root that differs from the root and its
+        other successors (the IW(0) step)
 
-The paper's sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW.
+`root_successors` may restrict the IW(0) step; `capacity` limits the number of novel nodes at each depth. The paper's
+sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ def iw_features(task: Task, code: int) -> set[Feature]:
 
 
 def aiw_features(task: Task, code: int) -> set[Feature]:
-    """AIW: for every position, the argument there and the declared types of the others."""
+    """AIW: for each position, the argument there and the declared types of the others."""
     predicate, *arguments = task.decode(code)
     if len(arguments) <= 1:
         return {("atom", code)}
@@ -43,7 +46,7 @@ def aiw_features(task: Task, code: int) -> set[Feature]:
 
 
 def baiw_features(task: Task, code: int) -> set[Feature]:
-    """BAIW: for every position, the argument there."""
+    """BAIW: for each position, the argument there."""
     predicate, *arguments = task.decode(code)
     if len(arguments) <= 1:
         return {("atom", code)}
@@ -54,7 +57,7 @@ FEATURES: dict[str, Features] = {"iw": iw_features, "aiw": aiw_features, "baiw":
 
 
 def features(task: Task, goal: Goal, spec: LookaheadSpec, code: int) -> set[Feature]:
-    """Features of an atom under a goal: an atom the goal mentions keeps its identity."""
+    """Features of an atom for a goal: an atom mentioned in the goal keeps its identity (`goal_identity`)."""
     abstract = FEATURES[spec.kind](task, code)
     mentioned = code in goal.positive or code in goal.negative
     if spec.goal_identity == "off" or not mentioned:
@@ -64,7 +67,7 @@ def features(task: Task, goal: Goal, spec: LookaheadSpec, code: int) -> set[Feat
 
 
 class Novelty:
-    """Features, or for width 2 also pairs of features of different atoms, seen so far."""
+    """Features seen so far; for width 2, also pairs of features of different atoms."""
 
     def __init__(self, task: Task, goal: Goal, spec: LookaheadSpec) -> None:
         self.task, self.goal, self.spec = task, goal, spec
@@ -75,7 +78,10 @@ class Novelty:
         return features(self.task, self.goal, self.spec, code)
 
     def mark(self, added: Iterable[int], atoms: Iterable[int]) -> bool:
-        """Marks what the added atoms bring to a state with these atoms; true if some of it was unseen."""
+        """Marks the features (and pairs) that the added atoms contribute to a state with these atoms.
+
+        Returns whether one of them was unseen.
+        """
         before = len(self.seen)
         for code in added:
             for feature in self.of(code):
@@ -112,7 +118,7 @@ class _FullError(Exception):
 def lookahead(
     task: Task, state: State | None = None, spec: LookaheadSpec | None = None, goal: Goal | None = None
 ) -> LookaheadTree:
-    """Tree from a state, as `saltus.lookahead.lookahead` gives it."""
+    """Tree from a state, as `saltus.lookahead.lookahead` builds it."""
     spec = spec or LookaheadSpec()
     root = state if state is not None else task.initial_state
     goal = goal if goal is not None else task.goal
@@ -168,7 +174,7 @@ def _expand_root(
             continue
         distinct.add(child)
         _append(spec, nodes, Node(0, 1, action, child, novel, novel or spec.expand_root_successors))
-    if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as generated
+    if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as seen, too
         for action in actions:
             novelty.mark(changes(task, atoms, action)[0], ())
 
@@ -184,13 +190,13 @@ def _expand(task: Task, spec: LookaheadSpec, number: int, nodes: list[Node], nov
 
 
 def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], first: int) -> None:
-    """Keeps at most `capacity` novel nodes from `first` on: most satisfied goals first, ties first seen."""
+    """Keeps at most `capacity` novel nodes from `first` on: those with the most satisfied goals, ties in order."""
     novel = [i for i in range(first, len(nodes)) if nodes[i].novel]
     if spec.capacity is None or spec.kind == "flat" or len(novel) <= spec.capacity:
         return
     novel.sort(key=lambda i: -satisfied(goal, nodes[i].state))
     dropped = set(novel[spec.capacity :])
-    if nodes[first].depth == 1 and mode != "novel":  # successors of the root stay, as leaves
+    if nodes[first].depth == 1 and mode != "novel":  # successors of the root stay in the tree, as leaves
         for i in dropped:
             nodes[i].expand = False
     else:
@@ -243,7 +249,7 @@ def _finish(
 
 
 def first_of_classes(task: Task, state: State, goal: Goal, actions: Iterable[Action]) -> Iterator[Action]:
-    """The first action of every class: same schema, same colours, same pattern of equal arguments."""
+    """First action of each class. A class shares the schema, the colours and the pattern of equal arguments."""
     colours = find_colours(task, state, goal)
     known: set[tuple[object, ...]] = set()
     for action in actions:
@@ -255,9 +261,9 @@ def first_of_classes(task: Task, state: State, goal: Goal, actions: Iterable[Act
 
 
 def find_colours(task: Task, state: State, goal: Goal) -> list[int]:
-    """1-WL colours of the objects over static atoms, state and goal, numbered by first object.
+    """1-WL colours of the objects over static atoms, state and goal, numbered by the first object of each colour.
 
-    Objects that schemas name are told apart from the start: exchanging them would change what actions do.
+    Constants named in schemas have different colours from the start: exchanging them would change what actions do.
     """
     atoms: list[tuple[str, tuple[int, ...]]] = [("static", task.decode(code)) for code in task.static_codes]
     atoms += [("state", task.decode(code)) for code in state]
@@ -292,14 +298,14 @@ def _numbered(keys: Sequence[object]) -> list[int]:
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
-# -- conjunctive queries ---------------------------------------------------------------------------------------------
+# -- conjunctions ----------------------------------------------------------------------------------------------------
 
 
 def find_bindings(
     task: Task, state: State, literals: Sequence[Literal], types: Sequence[int] | None = None
 ) -> set[tuple[int, ...]]:
-    """All bindings of a lifted conjunction; different variables are different objects, of their types if those are
-    given; without variables, the empty binding if the conjunction holds."""
+    """All bindings of a lifted conjunction. Different variables are bound to different objects, of the given types if
+    there are any. Without variables, the result is the empty binding if the conjunction holds, and nothing if not."""
     variables = max((term + 1 for literal in literals for term in literal.terms if term >= 0), default=0)
     atoms = frozenset(state)
     return {
@@ -317,7 +323,7 @@ def find_bindings(
 
 
 def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
-    """Whether the goal is out of reach even for actions that delete nothing and ignore negative preconditions."""
+    """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions."""
 
     def relaxed(condition: Sequence[Literal]) -> list[Literal]:
         return [

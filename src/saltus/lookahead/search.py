@@ -1,9 +1,10 @@
-"""Stage `lookahead`: the fast path. One kernel call for a tree, or for a batch of trees on several threads."""
+"""Stage `lookahead`: the fast path. One kernel call builds a tree, or a batch of trees on several threads."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from saltus import _kernel
 from saltus.lookahead.kernel_task import kernel_task
@@ -14,18 +15,27 @@ from saltus.task import Goal, State, Task
 _ROOT_NAMES = {number: name for name, number in ROOT_SUCCESSORS.items()}
 
 
+class Situation(NamedTuple):
+    """What a lookahead starts from."""
+
+    task: Task
+    state: State
+    goal: Goal
+
+
 def lookahead(
     task: Task, state: State | None = None, spec: LookaheadSpec | None = None, goal: Goal | None = None
 ) -> LookaheadTree:
-    """Tree from a state (default: the initial one) for a goal (default: the task's)."""
-    situation = (task, state if state is not None else task.initial_state, goal if goal is not None else task.goal)
-    return lookahead_batch([situation], spec, threads=1)[0]
+    """Tree from a state (default: the initial state) for a goal (default: the task's goal)."""
+    state = state if state is not None else task.initial_state
+    goal = goal if goal is not None else task.goal
+    return lookahead_batch([Situation(task, state, goal)], spec, threads=1)[0]
 
 
 def lookahead_batch(
-    situations: Sequence[tuple[Task, State, Goal]], spec: LookaheadSpec | None = None, *, threads: int | None = None
+    situations: Sequence[Situation], spec: LookaheadSpec | None = None, *, threads: int | None = None
 ) -> list[LookaheadTree]:
-    """Trees of many (task, state, goal) triples; the result does not depend on the number of threads."""
+    """Trees of many situations. The result does not depend on the number of threads (default: one per core)."""
     spec = spec or LookaheadSpec()
     trees = _kernel.lookahead_batch(
         [kernel_task(task) for task, _, _ in situations],
@@ -52,7 +62,7 @@ def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
     )
 
 
-def _wrap(situation: tuple[Task, State, Goal], spec: LookaheadSpec, tree: _kernel.Tree) -> LookaheadTree:
+def _wrap(situation: Situation, spec: LookaheadSpec, tree: _kernel.Tree) -> LookaheadTree:
     task, state, goal = situation
     return LookaheadTree(
         task=task,

@@ -1,4 +1,4 @@
-"""Stage `lookahead`: what kind of tree is wanted."""
+"""Stage `lookahead`: the specification of a lookahead."""
 
 from __future__ import annotations
 
@@ -7,51 +7,53 @@ from dataclasses import dataclass
 from saltus.errors import ConfigurationError
 
 KINDS = {"flat": 0, "iw": 1, "aiw": 2, "baiw": 3}
-"""Kinds of lookahead and their numbers in the kernel."""
+"""Kinds of lookahead, and their numbers in the kernel."""
 
 GOAL_IDENTITIES = {"off": 0, "instead": 1, "also": 2}
-"""What becomes of the features of atoms that the goal mentions."""
+"""Features of atoms mentioned in the goal, and their numbers in the kernel."""
 
 ROOT_SUCCESSORS = {"auto": 0, "all": 1, "classes": 2, "novel": 3}
-"""Which successors of the root are in the tree."""
+"""Which successors of the root enter the tree, and their numbers in the kernel."""
 
 DEAD_ENDS = ("successors", "relaxed")
-"""How dead ends are seen."""
+"""How dead ends are recognised."""
 
 LARGEST = 2**62
-"""Limits stay below; the kernel counts in 64 bits."""
+"""Limits must be smaller, since the kernel counts in 64 bits."""
 
 
 @dataclass(frozen=True)
 class LookaheadSpec:
-    """Description of a lookahead; senseless values are refused with the field's name."""
+    """Specification of a lookahead. Invalid values are refused with the name of the field."""
 
     kind: str = "aiw"
-    """flat: successors only; iw: novelty of atoms; aiw: of atoms with all arguments but one replaced by their types;
-    baiw: of atoms with all arguments but one dropped."""
+    """flat: successors of the root only; iw: novelty of atoms; aiw: novelty of atoms in which all arguments but one are
+    replaced by their types; baiw: novelty of atoms in which all arguments but one are dropped."""
     width: int = 1
-    """1, or 2 for small tasks: novelty of pairs."""
+    """1: novelty of single features; 2: also of pairs, for small tasks."""
     capacity: int | None = None
-    """Most novel states kept at every depth, most satisfied goals first, ties first seen (C-AIW). Root successors
-    beyond it stay in the tree as leaves, unless `root_successors` is novel."""
+    """Largest number of novel states kept at each depth (C-AIW): those with the most satisfied goals, ties in the order
+    they were found. Successors of the root beyond it stay in the tree as leaves, unless `root_successors` is novel."""
     goal_identity: str = "instead"
-    """Features of an atom mentioned in the goal: instead: its identity alone (the paper); also: identity and
-    abstracted features; off: abstracted features alone (the paper's reduced goals)."""
+    """Features of an atom mentioned in the goal: instead: its identity alone (the paper); also: its identity and its
+    abstracted features; off: its abstracted features alone (the paper's reduced goals)."""
     root_successors: str = "auto"
-    """all: every distinct successor of the root; classes: one of every class that 1-WL colours cannot tell apart;
-    novel: only novel ones; auto: all up to `max_root_actions` applicable actions, classes above."""
+    """Successors of the root in the tree: all: every distinct one; classes: one per class that 1-WL colours cannot
+    distinguish; novel: novel ones only; auto: all, or classes if there are more than `max_root_actions` applicable
+    actions."""
     expand_root_successors: bool = True
-    """Expand successors of the root that are not novel, too."""
+    """Whether successors of the root are expanded even if they are not novel."""
     dead_ends: str = "successors"
-    """successors: a state without any is a dead end; relaxed: and one from which the goal is out of reach even for
-    actions that delete nothing. Trees are the same; policies avoid such states, exploration ends there."""
+    """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
+    even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
     max_nodes: int = 1_000_000
-    """Largest tree; a larger one is cut off and says so."""
+    """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated."""
     max_atoms: int = 100_000_000
-    """Most atoms stored as differences in one tree; a larger one is cut off and says so. What the search needs beside
-    the tree (pairs of width 2, classes, gathered actions) may take as many bytes as these atoms, 64 MiB at least."""
+    """Largest number of atoms stored as differences in a tree. A larger tree is cut off and marked as truncated. What
+    the search needs in addition to the tree (pairs of width 2, classes, lists of actions) may take as many bytes as
+    these atoms, and at least 64 MiB."""
     max_root_actions: int = 20_000
-    """Most applicable actions for which `auto` means `all`."""
+    """Largest number of applicable actions for which `auto` means `all`."""
 
     def __post_init__(self) -> None:
         for name, known in (

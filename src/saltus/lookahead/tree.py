@@ -1,4 +1,4 @@
-"""Stage `lookahead`: the tree a lookahead gives. Nodes are numbered breadth first; node 0 is the root."""
+"""Stage `lookahead`: the tree that a lookahead builds. Nodes are numbered breadth first; node 0 is the root."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from saltus.task.state import difference
 
 @dataclass(frozen=True, eq=False)
 class LookaheadTree:
-    """States reached from `root`, as differences to it; all arrays are per node unless said otherwise."""
+    """States reached from `root`, as differences from it. Arrays have one entry per node unless stated otherwise."""
 
     task: Task = field(repr=False)
     root: State
@@ -27,35 +27,35 @@ class LookaheadTree:
     """-1 for the root."""
     depth: NDArray[np.int32] = field(repr=False)
     schema: NDArray[np.int32] = field(repr=False)
-    """Schema of the action that leads here from the parent; -1 for the root."""
+    """Schema of the action that leads from the parent to the node; -1 for the root."""
     argument_offset: NDArray[np.int64] = field(repr=False)
-    """[nodes + 1]: that action's arguments in `argument`."""
+    """[nodes + 1]: where the arguments of that action are in `argument`."""
     argument: NDArray[np.int32] = field(repr=False)
     novel: NDArray[np.bool_] = field(repr=False)
-    """Whether the node was novel; successors of the root may be in the tree without."""
+    """Whether the state was novel; successors of the root may be in the tree without being novel."""
     goals: NDArray[np.int32] = field(repr=False)
-    """Satisfied goal literals."""
+    """Number of satisfied goal literals."""
     added_offset: NDArray[np.int64] = field(repr=False)
-    """[nodes + 1]: in `added`, the atoms that the root has not, ascending."""
+    """[nodes + 1]: where the node's atoms that are absent from the root are in `added`, ascending."""
     added: NDArray[np.int64] = field(repr=False)
     deleted_offset: NDArray[np.int64] = field(repr=False)
-    """[nodes + 1]: in `deleted`, the root's atoms that are gone, ascending."""
+    """[nodes + 1]: where the root's atoms that are absent from the node are in `deleted`, ascending."""
     deleted: NDArray[np.int64] = field(repr=False)
     generated: int
-    """Actions looked at; a figure of the implementation, not of the tree."""
+    """Number of actions generated; it depends on the implementation, not on the tree alone."""
     root_actions: int
-    """Actions applicable in the root."""
+    """Number of actions applicable in the root."""
     root_successors: str
-    """all, classes or novel: what `auto` came to."""
+    """all, classes or novel: what was used, also where `auto` was asked for."""
     truncated: bool
-    """Whether the tree was cut off by `max_nodes`, `max_atoms` or the end of the memory."""
+    """Whether the tree was cut off by `max_nodes`, by `max_atoms`, or for lack of memory."""
 
     def __len__(self) -> int:
         return len(self.parent)
 
     @property
     def novel_count(self) -> int:
-        """Number of novel nodes, the root included."""
+        """Number of novel nodes, including the root."""
         return int(self.novel.sum())
 
     @cached_property
@@ -66,11 +66,11 @@ class LookaheadTree:
         return np.flatnonzero(self.goals == len(self.goal.positive) + len(self.goal.negative))
 
     def added_of(self, node: int) -> NDArray[np.int64]:
-        """Atoms of the node that the root has not."""
+        """Atoms of the node that are absent from the root."""
         return self.added[self.added_offset[node] : self.added_offset[node + 1]]
 
     def deleted_of(self, node: int) -> NDArray[np.int64]:
-        """Atoms of the root that the node has not."""
+        """Atoms of the root that are absent from the node."""
         return self.deleted[self.deleted_offset[node] : self.deleted_offset[node + 1]]
 
     def state_of(self, node: int) -> State:
@@ -79,7 +79,7 @@ class LookaheadTree:
         return State(np.concatenate([kept, self.added_of(node)]))
 
     def find(self, state: State) -> int:
-        """First node with this state, the root among them; -1 if there is none."""
+        """First node with this state, which may be the root; -1 if there is none."""
         added, deleted = difference(state.codes, self.root.codes), difference(self.root.codes, state.codes)
         starts, ends = self.added_offset[:-1], self.added_offset[1:]
         fits = (ends - starts == len(added)) & (self.deleted_offset[1:] - self.deleted_offset[:-1] == len(deleted))
@@ -111,7 +111,7 @@ class LookaheadTree:
         return Plan.of(self.task.action_name(action) for action in self.path_to(node))
 
     def check_valid(self) -> None:
-        """Replays every edge by the plain Python successor function; a flaw is a `SaltusError`."""
+        """Replays every edge with the plain Python successor function; raises a `SaltusError` if something is wrong."""
         total = len(self.goal.positive) + len(self.goal.negative)
         states = [self.root]
         for node in range(1, len(self)):
@@ -119,12 +119,12 @@ class LookaheadTree:
             action = self.action_of(node)
             name = self.task.action_name(action)
             if not 0 <= parent < node or self.depth[node] != self.depth[parent] + 1:
-                raise SaltusError(f"node {node}: parent {parent} or depth {self.depth[node]} is wrong")
+                raise SaltusError(f"node {node}: wrong parent {parent} or depth {self.depth[node]}")
             if not is_applicable(self.task, states[parent], action):
                 raise SaltusError(f"node {node}: {name} is not applicable in node {parent}")
             states.append(successor(self.task, states[parent], action))
             if states[node] != self.state_of(node):
-                raise SaltusError(f"node {node}: state differs from that of {name} in node {parent}")
+                raise SaltusError(f"node {node}: the state is not the result of {name} in node {parent}")
             satisfied = total - len(self.goal.missing(states[node])) - len(self.goal.violated(states[node]))
             if self.goals[node] != satisfied:
-                raise SaltusError(f"node {node}: {self.goals[node]} goals counted, {satisfied} satisfied")
+                raise SaltusError(f"node {node}: {satisfied} goals are satisfied, but {self.goals[node]} were counted")

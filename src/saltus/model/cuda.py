@@ -1,13 +1,13 @@
-"""Stage `model`: the rounds of message passing on a GPU, with fused Triton kernels.
+"""Stage `model`: the layers of message passing on a GPU, with fused Triton kernels.
 
-Per round and arity one kernel gathers the arguments of a tile of atoms, applies their relation's network and writes the
-messages where the target's segment wants them; one kernel reduces the segments. Backward likewise: one kernel per arity
-for the gradients by the arguments, one for those by the weights, which are summed in a table with a row for every piece
-of work, so that nothing is added by atomics and the same input gives the same bits. Tiles hold atoms of one relation.
+Per layer and arity, one kernel gathers the arguments of a tile of atoms, applies the network of their relation and
+writes the messages to the segments of their targets; one kernel reduces the segments. The backward pass has one kernel
+per arity for the gradients with respect to the arguments, and one for those of the weights. The latter are summed in a
+table with a row per piece of work: nothing is added by atomics, and the same input gives the same bits. All atoms of a
+tile are of one relation.
 
-Products are float32 by three TF32 products each (`tf32x3`), as exact as float32, unless the specification asks for
-less.
-Relations of more than four arguments (actions of the encoding `aa`) take the base class's matrix products.
+A product in float32 is made of three TF32 products (`tf32x3`) and as exact as float32, unless the specification asks
+for less. Networks with relations of more than four arguments use the matrix products of the base class.
 """
 
 # ruff: noqa: N803, N806 (kernels name their sizes as the formulas do)
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
 
 PRECISIONS = {"float32": "tf32x3", "tf32": "tf32", "bf16": "bf16"}
-"""How the kernels multiply for every precision of the specification."""
+"""How the kernels multiply, by the precision of the specification."""
 
 MAX_ARITY = 4
 
 NODES = 16
-"""Nodes that the update kernels treat at a time."""
+"""Nodes that the update kernels process at a time."""
 
 SEGMENT_ROWS = 64
 """Messages that the segment kernels read at a time."""
@@ -42,7 +42,7 @@ MODES = {"smooth-max": 0, "max": 1, "sum": 2, "mean": 3}
 
 
 def is_available() -> bool:
-    """Whether Triton is there."""
+    """Whether Triton is installed."""
     return importlib.util.find_spec("triton") is not None
 
 
@@ -58,7 +58,7 @@ if is_available():
 
     @triton.jit
     def _dot(a, b, P: tl.constexpr):
-        """Matrix product in the precision asked for, summed in float32."""
+        """Matrix product in the given precision, summed in float32."""
         if P == "bf16":
             return tl.dot(a.to(tl.bfloat16), b.to(tl.bfloat16))
         return tl.dot(a, b, input_precision=P)
@@ -131,7 +131,7 @@ if is_available():
 
     @triton.jit
     def aggregate_kernel(messages, offset, out, ties, sharpness, MODE: tl.constexpr, D: tl.constexpr, BS: tl.constexpr):
-        """Aggregate of one node's messages; for the maximum also the number of messages that reach it."""
+        """Aggregate of the messages to one node; for the maximum, also the number of messages that attain it."""
         node = tl.program_id(0)
         low = tl.load(offset + node)
         high = tl.load(offset + node + 1)
@@ -168,7 +168,7 @@ if is_available():
         messages, joined, ties, offset, d_joined, index, position, rows, ok, d, o, sharpness,
         MODE: tl.constexpr, A: tl.constexpr, D: tl.constexpr,
     ):  # fmt: skip
-        """Gradient by the messages to argument o of a tile's atoms."""
+        """Gradient with respect to the messages to argument o of the atoms of a tile."""
         node = tl.load(index + rows * A + o, mask=ok, other=0)
         at = node[:, None] * D + d[None, :]
         g = tl.load(d_joined + at, mask=ok[:, None], other=0.0)
@@ -191,7 +191,7 @@ if is_available():
         d_slots, hidden, d_inner, change, sharpness,
         MODE: tl.constexpr, A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
     ):  # fmt: skip
-        """Gradients by the arguments of one tile of atoms; what the weights' gradients need is written out."""
+        """Gradients with respect to the arguments of one tile of atoms; also writes what `weights_kernel` needs."""
         tile = tl.program_id(0)
         relation = tl.load(tiles + tile * 3)
         rows = tl.load(tiles + tile * 3 + 1) + tl.arange(0, BM)
@@ -258,7 +258,8 @@ if is_available():
         x, index, pieces, hidden, d_inner, change, sums, bias_sums,
         A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
     ):  # fmt: skip
-        """Adds one piece's contribution to block (p, q) of both matrices' gradients, and to the biases'."""
+        """Adds the contribution of one piece to block (p, q) of the gradients of both matrices, and to those of the
+        biases."""
         piece = tl.program_id(0)
         p = tl.program_id(1) // A
         q = tl.program_id(1) % A
@@ -288,7 +289,7 @@ if is_available():
 
     @triton.jit
     def segment_sum_kernel(values, offset, base, out, D: tl.constexpr, BS: tl.constexpr):
-        """Base plus the sum of one node's rows."""
+        """Base plus the sum of the rows of one node."""
         node = tl.program_id(0)
         low = tl.load(offset + node)
         high = tl.load(offset + node + 1)
@@ -301,12 +302,12 @@ if is_available():
 
     @triton.jit
     def _update_block(w, row, column, d, IN: tl.constexpr, D: tl.constexpr):
-        """Transposed block of a linear layer's weight [out, IN]: inputs of `column` by outputs of `row`, [D, D]."""
+        """Transposed block [D, D] of the weight [out, IN] of a linear map: inputs of `column` by outputs of `row`."""
         return tl.load(w + (row * D + d[None, :]) * IN + column * D + d[:, None])
 
     @triton.jit
     def _update_inner(x, m, u1, c1, i, d, D: tl.constexpr, P: tl.constexpr):
-        """Block i of the update network's hidden layer before activation."""
+        """Block i of the hidden layer of the update network, before activation."""
         inner = _dot(x, _update_block(u1, i, 0, d, 2 * D, D), P)
         inner += _dot(m, _update_block(u1, i, 1, d, 2 * D, D), P)
         return inner + tl.load(c1 + i * D + d)[None, :]
@@ -338,8 +339,8 @@ if is_available():
         x, joined, u1, c1, u2, c2, scale, gradient, d_x, d_joined, sums, count,
         NORM: tl.constexpr, D: tl.constexpr, BN: tl.constexpr, P: tl.constexpr,
     ):  # fmt: skip
-        """Gradients by the inputs of a tile of nodes; the tile's row of `sums` takes the weights' gradients:
-        u1 [2D, 2D], u2 [D, 2D], c1 [2D], c2 [D], scale [D], shift [D]."""
+        """Gradients with respect to the inputs of a tile of nodes. The gradients of the weights are added to the tile's
+        row of `sums`: u1 [2D, 2D], u2 [D, 2D], c1 [2D], c2 [D], scale [D], shift [D]."""
         tile = tl.program_id(0)
         rows = tile * BN + tl.arange(0, BN)
         ok = (rows < count)[:, None]
@@ -389,7 +390,7 @@ if is_available():
 
 
 class CudaMessagePassing(MessagePassing):
-    """Rounds on a GPU. Messages lie in slot order, so that a node's messages are adjacent."""
+    """Layers on a GPU. Messages are in slot order, so that the messages to a node are adjacent."""
 
     def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> None:
         super().__init__(network, layout, weights)
@@ -400,7 +401,7 @@ class CudaMessagePassing(MessagePassing):
         self.node_tiles = -(-layout.node_count // NODES)
 
     def forward(self, x: Tensor, keep: bool) -> tuple[Tensor, Saved | None]:
-        """Embeddings after one more round, and what its backward pass needs."""
+        """Embeddings after one more layer, and what its backward pass needs."""
         if not self.fused:
             return super().forward(x, keep)
         layout = self.layout
@@ -424,7 +425,7 @@ class CudaMessagePassing(MessagePassing):
         return result, Saved(x, joined, [messages], [ties]) if keep else None
 
     def start_gradients(self) -> None:
-        """Zero sums of the weights' gradients, one row for every piece of work."""
+        """Sets the sums of the gradients of the weights, one row per piece of work, to zero."""
         if not self.fused:
             super().start_gradients()
             return
@@ -441,7 +442,7 @@ class CudaMessagePassing(MessagePassing):
         self.d_slots = new.new_empty(max(1, layout.slot_count), self.size)
 
     def backward(self, saved: Saved, gradient: Tensor) -> Tensor:
-        """Gradient by the embeddings before the round; the weights' gradients are added up."""
+        """Gradient with respect to the embeddings before the layer; gradients of the weights are added up."""
         if not self.fused:
             return super().backward(saved, gradient)
         layout = self.layout
@@ -472,7 +473,7 @@ class CudaMessagePassing(MessagePassing):
         return result
 
     def gradients(self) -> list[Tensor]:
-        """Gradients of all weights: the rows of every relation summed up, in a fixed order."""
+        """Gradients of all weights: the sums over the rows of each relation, in a fixed order."""
         if not self.fused:
             return super().gradients()
         result: list[Tensor] = []
@@ -492,7 +493,7 @@ class CudaMessagePassing(MessagePassing):
         return [*result, *update, *((scale, shift) if self.norm else ())]
 
     def _sum_pieces(self, offset: Tensor, part: Tensor) -> Tensor:
-        """Sums of adjacent rows, one for every relation."""
+        """Sums of adjacent rows, one per relation."""
         flat = part.reshape(len(part), -1)
         if not len(flat):
             return part.new_zeros(len(offset) - 1, *part.shape[1:])

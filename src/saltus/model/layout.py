@@ -1,8 +1,8 @@
 """Stage `model`: a graph batch as tensors, laid out for message passing without atomics.
 
-Takes a `GraphBatch`, gives a `Layout`. An argument slot is one place of one atom; every slot carries one message to the
-node that stands there. Slots are numbered by target node, so that the messages to a node lie side by side and are
-reduced as a segment. Atoms are grouped by arity: the relations of a group differ only in their weights.
+Takes a `GraphBatch`, gives a `Layout`. An argument slot is one position of one atom; each slot carries one message to
+the node at that position. Slots are numbered by target node, so that the messages to a node are adjacent and can be
+reduced as a segment. Atoms are grouped by arity: the relations of a group differ in their weights only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 
 
 class BatchArrays(Protocol):
-    """What of a graph batch the model reads; see `saltus.graph`."""
+    """The arrays of a `saltus.graph.GraphBatch` that the model reads."""
 
     @property
     def node_count(self) -> int: ...
@@ -59,26 +59,26 @@ class Group:
 
     arity: int
     relations: tuple[int, ...]
-    """Numbers, in the vocabulary, of the relations of this arity; also those without atoms."""
+    """Numbers of the relations of this arity in the vocabulary, including those without atoms."""
     row_offset: tuple[int, ...]
-    """[relations + 1]: rows of every relation."""
+    """[relations + 1]: first row of each relation."""
     index: Tensor
     """int32 [rows, arity]: nodes."""
     position: Tensor
     """int32 [rows, arity]: slots, numbered by target node."""
     tiles: Tensor
-    """int32 [tiles, 3]: relation (within the group), first row, end row: at most `TILE` rows each."""
+    """int32 [tiles, 3]: relation (within the group), first row, end row; at most `TILE` rows each."""
     pieces: Tensor
     """The same with at most `PIECE` rows each."""
     piece_offset: Tensor
-    """int64 [relations + 1]: pieces of every relation."""
+    """int64 [relations + 1]: first piece of each relation."""
 
 
 TILE = 64
-"""Rows that the CUDA kernels treat at a time."""
+"""Rows that the CUDA kernels process at a time."""
 
 PIECE = 512
-"""Rows whose contribution to the weights' gradients one CUDA program sums."""
+"""Rows whose contribution to the gradients of the weights is summed by one CUDA program."""
 
 
 @dataclass(frozen=True)
@@ -90,34 +90,34 @@ class Layout:
     slot_count: int
     groups: tuple[Group, ...]
     slot_offset: Tensor
-    """int32 [nodes + 1]: slots of every node."""
+    """int32 [nodes + 1]: first slot of each node."""
     slot_node: Tensor
-    """int32 [slots]: target of every slot."""
+    """int32 [slots]: target node of each slot."""
     slot_source: Tensor
-    """int32 [slots]: place of every slot in group order: group by group, row by row, argument by argument."""
+    """int32 [slots]: position of each slot in group order: group by group, row by row, argument by argument."""
     message_node: Tensor
-    """int32 [slots]: target of every message in group order."""
+    """int32 [slots]: target node of each message, in group order."""
     degree: Tensor
-    """int32 [nodes]: number of messages."""
+    """int32 [nodes]: number of messages to each node."""
     object_node: Tensor
     """int64: object nodes, graph by graph."""
     object_graph: Tensor
     """int64: their graphs."""
     object_offset: Tensor
-    """int32 [graphs + 1]: object nodes of every graph, in `object_node`."""
+    """int32 [graphs + 1]: first entry of each graph in `object_node`."""
     candidate_offset: Tensor
-    """int64 [queries + 1]: candidates of every query."""
+    """int64 [queries + 1]: first candidate of each query."""
     candidate_node: Tensor
     candidate_graph: Tensor
     graph_candidate: Tensor
-    """int32 [graphs + 1]: candidates of every graph; they are in the order of their graphs."""
+    """int32 [graphs + 1]: first candidate of each graph; candidates are in the order of their graphs."""
     source_graph: Tensor
     depth_node: Tensor
     depth_graph: Tensor
     depth_value: Tensor
 
     def to(self, device: torch.device | str) -> Layout:
-        """The layout on another device."""
+        """A copy of the layout on another device."""
         moved: dict[str, Any] = {
             field.name: value.to(device, non_blocking=True)
             for field in fields(self)
@@ -138,7 +138,7 @@ class Layout:
 
 
 def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
-    """Tensors of a batch whose relations have these arities, on the CPU."""
+    """Layout, on the CPU, of a batch whose relations have these arities."""
     slots = len(batch.arguments)
     position = np.empty(slots, np.int32)
     position[batch.slot_order] = np.arange(slots, dtype=np.int32)
@@ -201,7 +201,7 @@ def _make_group(batch: BatchArrays, position: NDArray[np.int32], arity: int, rel
 
 
 def _cut(offset: NDArray[np.int64], most: int) -> NDArray[np.int32]:
-    """Relation, first row and end row of pieces that hold at most so many rows of one relation, [pieces, 3]."""
+    """[pieces, 3]: relation, first row and end row of pieces that hold at most `most` rows of one relation."""
     counts = -(-np.diff(offset) // most)
     relation = np.repeat(np.arange(len(counts)), counts)
     number = np.arange(len(relation)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,12 +1,12 @@
-"""Stage `model`: the fast rounds of message passing, forward and backward.
+"""Stage `model`: the fast layers of message passing, forward and backward.
 
-One autograd function covers all rounds: weights are shared, so their gradients are summed in place, and what a round
-saves is chosen by hand: the embeddings, the hidden layer before its activation, and the share of every message in its
-node's aggregate. Messages are computed relation by relation on contiguous rows and reduced by segments; nothing is
-scattered. `cuda.py` replaces the messages of a round by fused kernels; `plain.py` is the twin.
+One autograd function covers all layers. They share their weights, so gradients are summed in place, and each layer
+saves only what its backward pass needs: the embeddings, the hidden layer before its activation, and the share of each
+message in the aggregate of its node. Messages are computed relation by relation on contiguous rows and reduced by
+segments; nothing is scattered. `cuda.py` replaces a layer by fused kernels; `plain.py` is the twin.
 
-Cost on the CPU: about the matrix products; memory: three rows of the embedding's size a slot and round when training,
-one when not.
+Cost on the CPU: little more than the matrix products. Memory: three rows of the embedding's size per slot and layer
+when training, one row per slot otherwise.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
 
 CHUNK_ROWS = 1 << 15
-"""Atoms whose messages are computed at a time when nothing is saved: bounds the memory of large problems."""
+"""Atoms whose messages are computed at a time when nothing is saved; it limits the memory used by large problems."""
 
 CACHED_ROWS = 1 << 12
-"""The same where what is computed of them fits into a core's cache."""
+"""The same for `shared_messages`, small enough for the cache of a core."""
 
 SHARED = 2
-"""From so many atoms a node on, the first layer is computed once a node and place, and summed for every atom."""
+"""With at least this many atoms per node, the first linear map is computed once per node and position and summed for
+each atom."""
 
 
 @dataclass
 class Saved:
-    """What the backward pass of one round needs."""
+    """What the backward pass of one layer needs."""
 
     x: Tensor
     joined: Tensor
     hidden: list[Tensor]
-    """Per group [rows, arity * embedding]: before the activation."""
+    """Per group [rows, arity * embedding]: the hidden layer before the activation."""
     share: list[Tensor]
-    """Per group [rows, arity * embedding]: derivative of the aggregate by the message."""
+    """Per group [rows, arity * embedding]: derivative of the aggregate with respect to the message."""
 
 
 class MessagePassing:
-    """Rounds of one network on one batch."""
+    """Layers of one network on one batch."""
 
     def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> None:
         self.layout = layout
@@ -60,7 +61,7 @@ class MessagePassing:
         self._buffers: dict[str, Tensor] = {}
 
     def buffer(self, name: str, rows: int, width: int) -> Tensor:
-        """Uninitialised memory [rows, width], the same for every use of a name: fresh memory would be paged in anew."""
+        """Uninitialised memory [rows, width], reused for each use of a name: new memory would have to be paged in."""
         wanted = rows * width
         known = self._buffers.get(name)
         if known is None or len(known) < wanted:
@@ -70,7 +71,7 @@ class MessagePassing:
     # -- forward -----------------------------------------------------------------------------------------------------
 
     def forward(self, x: Tensor, keep: bool) -> tuple[Tensor, Saved | None]:
-        """Embeddings after one more round, and what its backward pass needs."""
+        """Embeddings after one more layer, and what its backward pass needs."""
         joined, hidden, share = self.joined_messages(x, keep)
         update = mish(torch.addmm(self.bias1, torch.cat([x, joined], dim=1), self.update1.t()))
         change = torch.addmm(self.bias2, update, self.update2.t())
@@ -79,7 +80,7 @@ class MessagePassing:
         return x + change, Saved(x, joined, hidden, share) if keep else None
 
     def joined_messages(self, x: Tensor, keep: bool) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """Aggregate of the messages to every node, and what the backward pass needs of them."""
+        """Aggregate of the messages to each node, and what the backward pass needs of them."""
         layout = self.layout
         messages = x.new_empty(layout.slot_count, self.size)
         hidden: list[Tensor] = []
@@ -95,7 +96,7 @@ class MessagePassing:
     def group_messages(
         self, x: Tensor, group: Group, weights: tuple[Tensor, ...], output: Tensor, keep: bool
     ) -> Tensor:
-        """Writes the messages of a group to `output`; the hidden layer before activation, empty if not to be kept."""
+        """Writes the messages of a group to `output`; returns the hidden layer before activation, empty unless kept."""
         weight1, bias1, weight2, bias2 = weights
         hidden = output.new_empty(output.shape if keep else (0,))
         for number in range(len(group.relations)):
@@ -117,7 +118,7 @@ class MessagePassing:
         return hidden
 
     def shared_messages(self, x: Tensor, index: Tensor, weights: Sequence[Tensor], output: Tensor) -> None:
-        """Messages of a relation with far more atoms than there are nodes: W [a, b, ...] = W1 a + W2 b + ..."""
+        """Writes the messages of a relation with many more atoms than nodes, by W [a, b, …] = W1 a + W2 b + …"""
         weight1, bias1, weight2, bias2 = weights
         arity, width = index.shape[1], output.shape[1]
         parts = weight1.view(arity, self.size, width).transpose(0, 1).reshape(self.size, arity * width)
@@ -130,7 +131,7 @@ class MessagePassing:
             output[rows].addmm_(active, weight2)
 
     def aggregate(self, messages: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
-        """Aggregate [nodes, embedding] of messages in group order, and its derivative by every message."""
+        """Aggregate [nodes, embedding] of messages in group order, and its derivative with respect to each message."""
         layout, kind = self.layout, self.spec.aggregation
         target = layout.message_node
 
@@ -156,7 +157,7 @@ class MessagePassing:
         return highest, reached.div_(ties.index_select(0, target))
 
     def by_group(self, values: Tensor) -> list[Tensor]:
-        """Rows in group order, cut into one [rows, arity * embedding] tensor a group."""
+        """Rows in group order, cut into one [rows, arity * embedding] tensor per group."""
         sizes = [group.index.numel() for group in self.layout.groups]
         pieces = torch.split(values, sizes)
         return [
@@ -166,18 +167,18 @@ class MessagePassing:
     # -- backward ----------------------------------------------------------------------------------------------------
 
     def start_gradients(self) -> None:
-        """Zero gradients of all weights, to be summed over the rounds."""
+        """Sets the gradients of all weights, which are summed over the layers, to zero."""
         self.message_gradients = [[torch.zeros_like(w) for w in weights] for weights in self.message_weights]
         update = (self.update1, self.bias1, self.update2, self.bias2, *self.norm)
         self.update_gradients = [torch.zeros_like(weight) for weight in update]
 
     def backward(self, saved: Saved, gradient: Tensor) -> Tensor:
-        """Gradient by the embeddings before the round; the weights' gradients are added up."""
+        """Gradient with respect to the embeddings before the layer; gradients of the weights are added up."""
         d_x, d_joined = self.update_backward(saved, gradient)
         return d_x.add_(self.messages_backward(saved, d_joined))
 
     def update_backward(self, saved: Saved, gradient: Tensor) -> tuple[Tensor, Tensor]:
-        """Gradients by the embeddings (of the update alone) and by the aggregates."""
+        """Gradients with respect to the embeddings (through the update alone) and to the aggregates."""
         both = torch.cat([saved.x, saved.joined], dim=1)
         inner = torch.addmm(self.bias1, both, self.update1.t())
         outer = mish(inner)
@@ -200,7 +201,7 @@ class MessagePassing:
         return gradient + d_both[:, : self.size], d_both[:, self.size :].contiguous()
 
     def messages_backward(self, saved: Saved, d_joined: Tensor) -> Tensor:
-        """Gradient by the embeddings, through the messages."""
+        """Gradient with respect to the embeddings, through the messages."""
         layout = self.layout
         d_slots = self.buffer("slots", layout.slot_count, self.size)
         first = 0
@@ -212,7 +213,7 @@ class MessagePassing:
         return reduce_segments(d_slots, layout.slot_offset, layout.slot_source, layout.slot_node, "sum")
 
     def group_backward(self, number: int, saved: Saved, d_joined: Tensor, output: Tensor) -> None:
-        """Writes the gradient by the arguments of a group's atoms to `output`."""
+        """Writes the gradient with respect to the arguments of a group's atoms to `output`."""
         group = self.layout.groups[number]
         weight1, _, weight2, _ = self.message_weights[number]
         grad1, grad_bias1, grad2, grad_bias2 = self.message_gradients[number]
@@ -247,10 +248,10 @@ class _PassMessages(torch.autograd.Function):
     def forward(ctx: Any, network: RelationalNetwork, layout: Layout, layers: int, *weights: Tensor) -> Tensor:
         engine = make_message_passing(network, layout, weights)
         x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
-        ctx.rounds = []
+        ctx.layers = []
         for _ in range(layers):
             x, saved = engine.forward(x, keep=True)
-            ctx.rounds.append(saved)
+            ctx.layers.append(saved)
         ctx.engine = engine
         return x
 
@@ -259,13 +260,13 @@ class _PassMessages(torch.autograd.Function):
         engine: MessagePassing = ctx.engine
         engine.start_gradients()
         gradient = gradients[0].contiguous()
-        while ctx.rounds:
-            gradient = engine.backward(ctx.rounds.pop(), gradient)
+        while ctx.layers:
+            gradient = engine.backward(ctx.layers.pop(), gradient)
         return (None, None, None, *engine.gradients())
 
 
 def make_message_passing(network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> MessagePassing:
-    """The engine for the batch's device: fused kernels on a GPU, where they can be compiled."""
+    """The engine for the device of the batch: fused kernels on a GPU, if they can be compiled."""
     if layout.slot_offset.device.type == "cuda":
         from saltus.model.cuda import CudaMessagePassing, is_available
 
@@ -275,7 +276,7 @@ def make_message_passing(network: RelationalNetwork, layout: Layout, weights: tu
 
 
 def message_passing_weights(network: RelationalNetwork) -> tuple[Tensor, ...]:
-    """Weights of the body in the order the engine takes them."""
+    """Weights of message passing, in the order that the engine expects."""
     weights: list[Tensor] = []
     for part in network.message_weights():
         weights += [part.weight1, part.bias1, part.weight2, part.bias2]
@@ -287,7 +288,7 @@ def message_passing_weights(network: RelationalNetwork) -> tuple[Tensor, ...]:
 
 
 def pass_messages(network: RelationalNetwork, layout: Layout, layers: int) -> Tensor:
-    """Embeddings [nodes, embedding] after `layers` rounds; nothing is saved where no gradient is wanted."""
+    """Embeddings [nodes, embedding] after `layers` layers. Nothing is saved if no gradient is needed."""
     weights = message_passing_weights(network)
     if torch.is_grad_enabled() and any(weight.requires_grad for weight in weights):
         result: Tensor = _PassMessages.apply(network, layout, layers, *weights)  # type: ignore[no-untyped-call]

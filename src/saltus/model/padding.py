@@ -1,15 +1,18 @@
-"""Stage `model`: batches padded to a few shapes, so that work on a GPU can be recorded once and replayed.
+"""Stage `model`: batches padded to a few sizes, so that work on a GPU can be recorded once and replayed.
 
-A CUDA graph fits one shape. A batch is padded to the sizes of a bucket by nodes without messages, tiles without rows,
-and one more graph that owns all padding. The whole batch lies in one block of bytes, which goes to the GPU as a single
-copy. Buckets are made when a batch fits none. Only what the fused kernels and the readout by candidates read is padded.
+A recording fits one size. A batch is padded to the size of a bucket with nodes without messages, tiles without rows,
+and one more graph that owns all padding. The arrays of a batch lie in one block of memory, which goes to the GPU in a
+single copy. A new bucket is made when a batch fits none. Only what the fused kernels and the readout of nodes read is
+padded.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from math import prod
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -20,221 +23,362 @@ from saltus.model.layout import Group, Layout
 
 MOST_BUCKETS = 8
 SPARE = 1.2
-"""A new bucket is so much larger than the batch that asked for it."""
+"""How much larger a new bucket is than the batch it was made for."""
 
 WASTE = 2.0
-"""A bucket with more than so many times the messages of a batch is not used for it, unless there are enough buckets."""
+"""A bucket with more than this many times the messages of a batch is not used for it, unless no more buckets can be
+made."""
 
 ALIGNMENT = 16
-"""Bytes; Triton's kernels assume it of pointers."""
-
-Shape = dict[str, int]
-Entries = dict[str, tuple[Any, tuple[int, ...]]]
+"""Alignment of arrays in bytes, which Triton's kernels assume."""
 
 
-def layout_shape(layout: Layout, graphs: int) -> Shape:
-    """Sizes of a layout's arrays by name, with one node for the padding; `graphs` being those of a full batch."""
-    shape: Shape = {
-        "nodes": layout.node_count + 1,
-        "slots": layout.slot_count,
-        "graphs": graphs,
-        "objects": len(layout.object_node),
-        "candidates": len(layout.candidate_node),
-        "depths": len(layout.depth_node),
-    }
-    for i, group in enumerate(layout.groups):
-        shape |= {f"rows{i}": len(group.index), f"tiles{i}": len(group.tiles), f"pieces{i}": len(group.pieces)}
-    return shape
+GroupedRelations = tuple[tuple[int, tuple[int, ...]], ...]
+"""Arity and relations of each group of a layout, by ascending arity."""
 
 
-def enlarged(shape: Shape, fixed: tuple[str, ...] = ()) -> Shape:
-    """Sizes with some room; those whose names end like one of `fixed` stay."""
-    return {
-        name: value if name.endswith(fixed) else int(value * SPARE) // 16 * 16 + 16 for name, value in shape.items()
-    }
+def grouped_relations(arities: tuple[int, ...]) -> GroupedRelations:
+    """Groups of relations with these arities, as in a layout."""
+    return tuple(
+        (arity, tuple(number for number, other in enumerate(arities) if other == arity))
+        for arity in sorted(set(arities))
+    )
 
 
-def fits(shape: Shape, bucket: Shape) -> bool:
-    """Whether no size exceeds the bucket's."""
-    return all(value <= bucket[name] for name, value in shape.items())
+# -- sizes -----------------------------------------------------------------------------------------------------------
 
 
-def layout_entries(shape: Shape, arities: tuple[int, ...], relations: tuple[int, ...], prefix: str) -> Entries:
-    """Types and shapes of the arrays of a padded layout."""
-    size = {name[len(prefix) :]: value for name, value in shape.items() if name.startswith(prefix)}
-    i4, i8 = np.int32, np.int64
-    entries: Entries = {
-        "slot_offset": (i4, (size["nodes"] + 1,)),
-        "object_node": (i8, (size["objects"],)),
-        "object_graph": (i8, (size["objects"],)),
-        "object_offset": (i4, (size["graphs"] + 2,)),
-        "candidate_node": (i8, (size["candidates"],)),
-        "candidate_graph": (i8, (size["candidates"],)),
-        "graph_candidate": (i4, (size["graphs"] + 2,)),
-        "depth_node": (i8, (size["depths"],)),
-    }
-    for i, (arity, count) in enumerate(zip(arities, relations, strict=True)):
-        entries |= {
-            f"index{i}": (i4, (size[f"rows{i}"], arity)),
-            f"position{i}": (i4, (size[f"rows{i}"], arity)),
-            f"tiles{i}": (i4, (size[f"tiles{i}"], 3)),
-            f"pieces{i}": (i4, (size[f"pieces{i}"], 3)),
-            f"piece_offset{i}": (i8, (count + 1,)),
-        }
-    return {prefix + name: entry for name, entry in entries.items()}
+def with_room(size: int) -> int:
+    """A larger multiple of 16: room for batches that are a little larger."""
+    return int(size * SPARE) // 16 * 16 + 16
 
 
-def fill_layout(layout: Layout | None, arrays: dict[str, NDArray[Any]], prefix: str) -> None:
-    """Writes a layout, padded, into the arrays of a bucket; None is a layout of nothing but padding."""
-    own = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
-    nodes = layout.node_count if layout is not None else 0
-    graphs = layout.graph_count if layout is not None else 0
-    last_graph = len(own["object_offset"]) - 2  # owns the padding
-    spare_node = len(own["slot_offset"]) - 2
+@dataclass(frozen=True)
+class GroupSize:
+    """Sizes of the arrays of one group of relations."""
 
-    def put(name: str, values: Tensor | None, rest: int) -> None:
-        count = len(values) if values is not None else 0
-        if values is not None:
-            own[name][:count] = values.numpy()
-        own[name][count:] = rest
-
-    put("slot_offset", layout.slot_offset if layout is not None else None, layout.slot_count if layout else 0)
-    assert nodes <= spare_node
-    put("object_node", layout.object_node if layout is not None else None, spare_node)
-    put("object_graph", layout.object_graph if layout is not None else None, last_graph)
-    put("candidate_node", layout.candidate_node if layout is not None else None, spare_node)
-    put("candidate_graph", layout.candidate_graph if layout is not None else None, last_graph)
-    put("depth_node", layout.depth_node if layout is not None else None, spare_node)
-    for name, members in (("object_offset", "object_node"), ("graph_candidate", "candidate_node")):
-        found = getattr(layout, name).numpy() if layout is not None else np.zeros(1, np.int32)
-        own[name][: graphs + 1] = found
-        own[name][graphs + 1 :] = found[-1]
-        own[name][-1] = len(own[members])
-    for i in range(sum(name.startswith("tiles") for name in own)):
-        group = layout.groups[i] if layout is not None else None
-        for part in ("index", "position", "tiles", "pieces"):
-            put(f"{part}{i}", getattr(group, part) if group is not None else None, 0)
-        offset = own[f"piece_offset{i}"]
-        offset[:] = group.piece_offset.numpy() if group is not None else 0
-        offset[-1] = len(own[f"pieces{i}"])  # the last relation's sum takes the empty pieces along
+    rows: int
+    tiles: int
+    pieces: int
 
 
-def padded_layout(
-    shape: Shape,
-    tensors: dict[str, Tensor],
-    arities: tuple[int, ...],
-    relations: tuple[tuple[int, ...], ...],
-    prefix: str,
-) -> Layout:
-    """The layout that the tensors of a bucket make up; only what the fused kernels and the readout read is there."""
-    own = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
-    nothing = own["slot_offset"][:0]
+@dataclass(frozen=True)
+class LayoutSize:
+    """Sizes of the arrays of a layout, with one node for the padding."""
+
+    nodes: int
+    slots: int
+    graphs: int
+    """Without the one that owns the padding."""
+    objects: int
+    candidates: int
+    depths: int
+    groups: tuple[GroupSize, ...]
+
+    @classmethod
+    def of(cls, layout: Layout, graphs: int) -> LayoutSize:
+        """Size of a layout; `graphs` is the number of graphs of a full batch."""
+        return cls(
+            nodes=layout.node_count + 1,
+            slots=layout.slot_count,
+            graphs=graphs,
+            objects=len(layout.object_node),
+            candidates=len(layout.candidate_node),
+            depths=len(layout.depth_node),
+            groups=tuple(GroupSize(len(g.index), len(g.tiles), len(g.pieces)) for g in layout.groups),
+        )
+
+    def enlarged(self, *, keep_graphs: bool = False) -> LayoutSize:
+        """The size with some room; the number of graphs may be kept as it is."""
+        return LayoutSize(
+            nodes=with_room(self.nodes),
+            slots=with_room(self.slots),
+            graphs=self.graphs if keep_graphs else with_room(self.graphs),
+            objects=with_room(self.objects),
+            candidates=with_room(self.candidates),
+            depths=with_room(self.depths),
+            groups=tuple(GroupSize(with_room(g.rows), with_room(g.tiles), with_room(g.pieces)) for g in self.groups),
+        )
+
+    def fits(self, bucket: LayoutSize) -> bool:
+        """Whether no array is larger than the bucket's."""
+        return (
+            self.nodes <= bucket.nodes
+            and self.slots <= bucket.slots
+            and self.graphs <= bucket.graphs
+            and self.objects <= bucket.objects
+            and self.candidates <= bucket.candidates
+            and self.depths <= bucket.depths
+            and all(
+                own.rows <= other.rows and own.tiles <= other.tiles and own.pieces <= other.pieces
+                for own, other in zip(self.groups, bucket.groups, strict=True)
+            )
+        )
+
+
+# -- arrays in one block of memory -----------------------------------------------------------------------------------
+
+
+Array = TypeVar("Array")
+HostArray = NDArray[Any]
+View = Callable[[int, int, Any, tuple[int, ...]], Array]
+"""Start and length in bytes, NumPy type and shape of an array in a block of memory, to the array."""
+
+
+class Cutter(Generic[Array]):
+    """Cuts arrays from a block of bytes, one after another and aligned."""
+
+    def __init__(self, view: View[Array]) -> None:
+        self._view = view
+        self.used = 0
+        """Bytes cut so far."""
+
+    def take(self, kind: Any, *shape: int) -> Array:
+        """The next array, of a NumPy type and a shape."""
+        start, length = self.used, prod(shape) * np.dtype(kind).itemsize
+        self.used += -(-length // ALIGNMENT) * ALIGNMENT
+        return self._view(start, length, kind, shape)
+
+
+def measuring_cutter() -> Cutter[None]:
+    """A cutter without memory, to find out how much is needed."""
+    return Cutter(lambda start, length, kind, shape: None)
+
+
+def host_cutter(memory: NDArray[np.uint8]) -> Cutter[HostArray]:
+    """A cutter of host memory; NumPy's views cost a tenth of PyTorch's."""
+    return Cutter(lambda start, length, kind, shape: memory[start : start + length].view(kind).reshape(shape))
+
+
+def device_cutter(memory: Tensor) -> Cutter[Tensor]:
+    """A cutter of device memory."""
+    kinds = {np.int32: torch.int32, np.int64: torch.int64, np.float32: torch.float32, np.bool_: torch.bool}
+    return Cutter(lambda start, length, kind, shape: memory[start : start + length].view(kinds[kind]).view(shape))
+
+
+@dataclass(frozen=True, eq=False)
+class GroupArrays(Generic[Array]):
+    """Arrays of one group of relations, as described in `Group`."""
+
+    index: Array
+    position: Array
+    tiles: Array
+    pieces: Array
+    piece_offset: Array
+
+    @classmethod
+    def cut(cls, size: GroupSize, arity: int, relations: int, cutter: Cutter[Array]) -> GroupArrays[Array]:
+        """Arrays for a group of this size."""
+        return cls(
+            index=cutter.take(np.int32, size.rows, arity),
+            position=cutter.take(np.int32, size.rows, arity),
+            tiles=cutter.take(np.int32, size.tiles, 3),
+            pieces=cutter.take(np.int32, size.pieces, 3),
+            piece_offset=cutter.take(np.int64, relations + 1),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LayoutArrays(Generic[Array]):
+    """Arrays of a padded layout, as described in `Layout`, on the host or on a device."""
+
+    slot_offset: Array
+    object_node: Array
+    object_graph: Array
+    object_offset: Array
+    candidate_node: Array
+    candidate_graph: Array
+    graph_candidate: Array
+    depth_node: Array
+    groups: tuple[GroupArrays[Array], ...]
+
+    @classmethod
+    def cut(cls, size: LayoutSize, relations: GroupedRelations, cutter: Cutter[Array]) -> LayoutArrays[Array]:
+        """Arrays for a layout of this size."""
+        return cls(
+            slot_offset=cutter.take(np.int32, size.nodes + 1),
+            object_node=cutter.take(np.int64, size.objects),
+            object_graph=cutter.take(np.int64, size.objects),
+            object_offset=cutter.take(np.int32, size.graphs + 2),
+            candidate_node=cutter.take(np.int64, size.candidates),
+            candidate_graph=cutter.take(np.int64, size.candidates),
+            graph_candidate=cutter.take(np.int32, size.graphs + 2),
+            depth_node=cutter.take(np.int64, size.depths),
+            groups=tuple(
+                GroupArrays.cut(group, arity, len(numbers), cutter)
+                for group, (arity, numbers) in zip(size.groups, relations, strict=True)
+            ),
+        )
+
+
+def fill_layout(arrays: LayoutArrays[HostArray], layout: Layout) -> None:
+    """Writes a layout, padded, into arrays on the host."""
+    last_graph = len(arrays.object_offset) - 2  # owns the padding
+    spare_node = len(arrays.slot_offset) - 2
+    assert layout.node_count <= spare_node
+    _put(arrays.slot_offset, layout.slot_offset, layout.slot_count)
+    _put(arrays.object_node, layout.object_node, spare_node)
+    _put(arrays.object_graph, layout.object_graph, last_graph)
+    _put(arrays.candidate_node, layout.candidate_node, spare_node)
+    _put(arrays.candidate_graph, layout.candidate_graph, last_graph)
+    _put(arrays.depth_node, layout.depth_node, spare_node)
+    for offset, known, members in (
+        (arrays.object_offset, layout.object_offset, arrays.object_node),
+        (arrays.graph_candidate, layout.graph_candidate, arrays.candidate_node),
+    ):
+        _put(offset, known, int(known[-1]))  # graphs of padding are empty,
+        offset[-1] = len(members)  # except the last one
+    for own, group in zip(arrays.groups, layout.groups, strict=True):
+        _put(own.index, group.index, 0)
+        _put(own.position, group.position, 0)
+        _put(own.tiles, group.tiles, 0)
+        _put(own.pieces, group.pieces, 0)
+        own.piece_offset[:] = group.piece_offset.numpy()
+        own.piece_offset[-1] = len(own.pieces)  # the sum of the last relation includes the empty pieces
+
+
+def _put(array: HostArray, values: Tensor, rest: int) -> None:
+    """Writes values to the front of an array, and `rest` after them."""
+    array[: len(values)] = values.numpy()
+    array[len(values) :] = rest
+
+
+def empty_layout(relations: GroupedRelations) -> Layout:
+    """A layout without nodes and graphs; padded, it is nothing but padding."""
+    i4, i8 = torch.zeros(0, dtype=torch.int32), torch.zeros(0, dtype=torch.int64)
+    start = torch.zeros(1, dtype=torch.int32)
+    groups = tuple(
+        Group(
+            arity=arity,
+            relations=numbers,
+            row_offset=(0,) * (len(numbers) + 1),
+            index=i4.view(0, arity),
+            position=i4.view(0, arity),
+            tiles=i4.view(0, 3),
+            pieces=i4.view(0, 3),
+            piece_offset=torch.zeros(len(numbers) + 1, dtype=torch.int64),
+        )
+        for arity, numbers in relations
+    )
+    return Layout(
+        node_count=0,
+        graph_count=0,
+        slot_count=0,
+        groups=groups,
+        slot_offset=start,
+        slot_node=i4,
+        slot_source=i4,
+        message_node=i4,
+        degree=i4,
+        object_node=i8,
+        object_graph=i8,
+        object_offset=start,
+        candidate_offset=torch.zeros(1, dtype=torch.int64),
+        candidate_node=i8,
+        candidate_graph=i8,
+        graph_candidate=start,
+        source_graph=i8,
+        depth_node=i8,
+        depth_graph=i8,
+        depth_value=i8,
+    )
+
+
+def padded_layout(size: LayoutSize, relations: GroupedRelations, arrays: LayoutArrays[Tensor]) -> Layout:
+    """The layout that arrays on a device make up; what neither the fused kernels nor the readout read is empty."""
+    nothing = arrays.slot_offset[:0]
     groups = tuple(
         Group(
             arity=arity,
             relations=numbers,
             row_offset=(),
-            index=own[f"index{i}"],
-            position=own[f"position{i}"],
-            tiles=own[f"tiles{i}"],
-            pieces=own[f"pieces{i}"],
-            piece_offset=own[f"piece_offset{i}"],
+            index=group.index,
+            position=group.position,
+            tiles=group.tiles,
+            pieces=group.pieces,
+            piece_offset=group.piece_offset,
         )
-        for i, (arity, numbers) in enumerate(zip(arities, relations, strict=True))
+        for group, (arity, numbers) in zip(arrays.groups, relations, strict=True)
     )
     return Layout(
-        node_count=shape[prefix + "nodes"],
-        graph_count=shape[prefix + "graphs"] + 1,
-        slot_count=shape[prefix + "slots"],
+        node_count=size.nodes,
+        graph_count=size.graphs + 1,
+        slot_count=size.slots,
         groups=groups,
-        slot_offset=own["slot_offset"],
+        slot_offset=arrays.slot_offset,
         slot_node=nothing,
         slot_source=nothing,
         message_node=nothing,
         degree=nothing,
-        object_node=own["object_node"],
-        object_graph=own["object_graph"],
-        object_offset=own["object_offset"],
+        object_node=arrays.object_node,
+        object_graph=arrays.object_graph,
+        object_offset=arrays.object_offset,
         candidate_offset=nothing,
-        candidate_node=own["candidate_node"],
-        candidate_graph=own["candidate_graph"],
-        graph_candidate=own["graph_candidate"],
-        source_graph=own["candidate_graph"],
-        depth_node=own["depth_node"],
+        candidate_node=arrays.candidate_node,
+        candidate_graph=arrays.candidate_graph,
+        graph_candidate=arrays.graph_candidate,
+        source_graph=arrays.candidate_graph,
+        depth_node=arrays.depth_node,
         depth_graph=nothing,
         depth_value=nothing,
     )
 
 
-class Block:
-    """Arrays side by side in one block of bytes, on the host and on a device."""
+# -- buckets ---------------------------------------------------------------------------------------------------------
 
-    def __init__(self, entries: Entries) -> None:
-        self.places: dict[str, tuple[int, int, Any, tuple[int, ...]]] = {}
-        self.size = 0
-        for name, (kind, shape) in entries.items():
-            length = int(np.prod(shape)) * np.dtype(kind).itemsize
-            self.places[name] = (self.size, length, kind, shape)
-            self.size += -(-length // ALIGNMENT) * ALIGNMENT
 
-    def arrays(self, block: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
-        """Views into a block of host memory."""
-        return {
-            name: block[start : start + length].view(kind).reshape(shape)
-            for name, (start, length, kind, shape) in self.places.items()
-        }
+class Size(Protocol):
+    """Sizes of all arrays of a batch."""
 
-    def tensors(self, block: Tensor) -> dict[str, Tensor]:
-        """Views into a block of device memory."""
-        kinds = {np.int32: torch.int32, np.int64: torch.int64, np.float32: torch.float32, np.bool_: torch.bool}
-        return {
-            name: block[start : start + length].view(kinds[kind]).view(shape)
-            for name, (start, length, kind, shape) in self.places.items()
-        }
+    @property
+    def slots(self) -> int:
+        """Number of messages per layer, by which sizes are compared."""
+
+    def fits(self, bucket: Self) -> bool:
+        """Whether no array is larger than the bucket's."""
+
+
+SizeT = TypeVar("SizeT", bound=Size)
+Resident = TypeVar("Resident")
 
 
 @dataclass(eq=False)
-class Bucket:
-    """A padded shape, what it keeps on the GPU once it is used, and its recordings by number of rounds."""
+class Bucket(Generic[SizeT, Resident]):
+    """A size that batches are padded to."""
 
-    shape: Shape
-    block: Block
-    resident: Any = None
+    size: SizeT
+    nbytes: int
+    """Memory that a batch takes."""
+    resident: Resident | None = None
+    """What the bucket keeps on the GPU once it has been used."""
     recordings: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = field(default_factory=dict)
+    """Recording and its output, by number of layers."""
 
 
-class Buckets:
-    """At most `MOST_BUCKETS` shapes; the one not used for longest makes room for a new one."""
+class Buckets(Generic[SizeT, Resident]):
+    """At most `MOST_BUCKETS` sizes; a new one replaces the least recently used."""
 
-    def __init__(self, sizes: tuple[str, ...], fixed: tuple[str, ...] = ()) -> None:
-        self.sizes = sizes
-        """Names of the sizes whose sum says how large a shape is."""
-        self.fixed = fixed
-        self._known: OrderedDict[int, Bucket] = OrderedDict()
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, Bucket[SizeT, Resident]] = OrderedDict()
         self._made = 0
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def find(self, shape: Shape) -> Bucket | None:
-        """The smallest bucket that fits and is not much too large; None if there is none."""
-        fitting = [
-            (self._size(entry.shape), number) for number, entry in self._known.items() if fits(shape, entry.shape)
-        ]
+    def find(self, size: SizeT) -> Bucket[SizeT, Resident] | None:
+        """The smallest bucket that a batch fits into, unless it is much too large; None if there is none."""
+        fitting = [(entry.size.slots, number) for number, entry in self._known.items() if size.fits(entry.size)]
         if fitting:
-            size, number = min(fitting)
-            if size <= WASTE * SPARE * self._size(shape) or len(self._known) == MOST_BUCKETS:
+            slots, number = min(fitting)
+            if slots <= WASTE * SPARE * size.slots or len(self._known) == MOST_BUCKETS:
                 self._known.move_to_end(number)
                 return self._known[number]
         return None
 
-    def add(self, shape: Shape, block: Block) -> Bucket:
-        """A new bucket."""
+    def add(self, size: SizeT, nbytes: int) -> Bucket[SizeT, Resident]:
+        """A new bucket of this size, whose batches take so many bytes."""
         if len(self._known) == MOST_BUCKETS:
             self._known.popitem(last=False)
         self._made += 1
-        self._known[self._made] = Bucket(shape, block)
+        self._known[self._made] = Bucket(size, nbytes)
         return self._known[self._made]
-
-    def _size(self, shape: Shape) -> int:
-        return sum(shape[name] for name in self.sizes)

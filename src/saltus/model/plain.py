@@ -1,6 +1,6 @@
-"""Twin of `message_passing.py`: message passing as a loop over relations, in plain PyTorch; the oracle of the tests.
+"""Twin of `message_passing.py`: message passing as a loop over relations in plain PyTorch, against which tests compare.
 
-This is how the field's library does it: gather, network, scatter, relation by relation.
+Relation by relation: gather the arguments, apply the network, scatter the messages. Other libraries do it this way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def plain_pass_messages(network: RelationalNetwork, layout: Layout, layers: int) -> Tensor:
-    """Embeddings [nodes, embedding] after `layers` rounds."""
+    """Embeddings [nodes, embedding] after `layers` layers."""
     size = network.spec.embedding
     reference = network.update.first.weight
     x = torch.zeros(layout.node_count, size, dtype=reference.dtype, device=reference.device)
@@ -41,7 +41,7 @@ def plain_pass_messages(network: RelationalNetwork, layout: Layout, layers: int)
 
 
 def aggregate(network: RelationalNetwork, messages: list[Tensor], targets: list[Tensor], x: Tensor) -> Tensor:
-    """Messages joined by node; nodes without messages get 0."""
+    """Aggregate of the messages to each node; 0 for nodes without messages."""
     if not messages:
         return torch.zeros_like(x)
     message, target = torch.cat(messages), torch.cat(targets)

@@ -1,7 +1,7 @@
-"""Stage `model`: passes of a network without gradient, replayed as CUDA graphs.
+"""Stage `model`: passes of a network without gradient, recorded once as CUDA graphs and replayed.
 
-A rollout asks for many small passes, each bound by the launches of its kernels; replayed, a pass is one launch. Batches
-are padded to a few shapes (`padding.py`); larger ones are worth their launches and are left to the ordinary pass.
+A rollout needs many small passes, whose time is spent on launching kernels; a replayed pass is one launch. Batches are
+padded to a few sizes (`padding.py`). For large batches launches do not matter, and the ordinary pass is used.
 """
 
 # mypy: disable-error-code="no-untyped-call"
@@ -18,19 +18,21 @@ from torch import Tensor
 from saltus.model.cuda import is_fused
 from saltus.model.layout import BatchArrays, Layout, make_layout
 from saltus.model.padding import (
-    Block,
     Bucket,
     Buckets,
-    enlarged,
+    LayoutArrays,
+    LayoutSize,
+    device_cutter,
     fill_layout,
-    layout_entries,
-    layout_shape,
+    grouped_relations,
+    host_cutter,
+    measuring_cutter,
     padded_layout,
 )
 from saltus.model.rgnn import RelationalNetwork
 
 MOST_SLOTS = 200_000
-"""Messages a round of the largest batch that is padded."""
+"""Messages per layer of the largest batch that is padded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,48 +42,47 @@ class _DeviceLayout:
 
 
 class RecordedPass:
-    """Recorded passes of one network, whose weights may change in place between them."""
+    """Recorded passes of one network, whose weights may be changed in place between them."""
 
     def __init__(self, network: RelationalNetwork) -> None:
         self.network = network
         self.device = next(network.parameters()).device
-        self.buckets = Buckets(sizes=("slots",))
+        self.buckets: Buckets[LayoutSize, _DeviceLayout] = Buckets()
         self.pool = torch.cuda.graph_pool_handle()
         self.stream = torch.cuda.Stream()
-        self.arities = tuple(sorted(set(network.arities)))
-        self.relations = tuple(tuple(i for i, n in enumerate(network.arities) if n == arity) for arity in self.arities)
+        self.relations = grouped_relations(network.arities)
 
     def q(self, batch: BatchArrays, layers: int) -> NDArray[np.float32]:
-        """Q-values of a batch's candidates."""
+        """Q-values of the candidates of a batch."""
         layout = make_layout(batch, self.network.arities)
         if layout.slot_count > MOST_SLOTS:
             with torch.inference_mode():
                 result: NDArray[np.float32] = self.network(layout.to(self.device), layers).q.cpu().numpy()
                 return result
         bucket = self._bucket(layout)
-        memory = torch.empty(bucket.block.size, dtype=torch.uint8, pin_memory=True)
-        fill_layout(layout, bucket.block.arrays(memory.numpy()), "")
-        self.stream.wait_stream(torch.cuda.current_stream())  # whoever changed the weights did so there
+        memory = torch.empty(bucket.nbytes, dtype=torch.uint8, pin_memory=True)
+        fill_layout(LayoutArrays.cut(bucket.size, self.relations, host_cutter(memory.numpy())), layout)
+        self.stream.wait_stream(torch.cuda.current_stream())  # on which the weights may have been changed
         with torch.cuda.stream(self.stream), torch.no_grad():
             values = self._run(bucket, memory, layers)
             return values[: len(layout.candidate_node)].cpu().numpy()
 
-    def _bucket(self, layout: Layout) -> Bucket:
-        shape = layout_shape(layout, layout.graph_count)
-        found = self.buckets.find(shape)
+    def _bucket(self, layout: Layout) -> Bucket[LayoutSize, _DeviceLayout]:
+        size = LayoutSize.of(layout, layout.graph_count)
+        found = self.buckets.find(size)
         if found is not None:
             return found
-        shape = enlarged(shape)
-        counts = tuple(len(numbers) for numbers in self.relations)
-        return self.buckets.add(shape, Block(layout_entries(shape, self.arities, counts, "")))
+        size = size.enlarged()
+        cutter = measuring_cutter()
+        LayoutArrays.cut(size, self.relations, cutter)
+        return self.buckets.add(size, cutter.used)
 
-    def _run(self, bucket: Bucket, memory: Tensor, layers: int) -> Tensor:
+    def _run(self, bucket: Bucket[LayoutSize, _DeviceLayout], memory: Tensor, layers: int) -> Tensor:
         if bucket.resident is None:
-            place = torch.zeros(bucket.block.size, dtype=torch.uint8, device=self.device)
-            tensors = bucket.block.tensors(place)
-            padded = padded_layout(bucket.shape, tensors, self.arities, self.relations, "")
-            bucket.resident = _DeviceLayout(place, padded)
-        resident: _DeviceLayout = bucket.resident
+            place = torch.zeros(bucket.nbytes, dtype=torch.uint8, device=self.device)
+            arrays = LayoutArrays.cut(bucket.size, self.relations, device_cutter(place))
+            bucket.resident = _DeviceLayout(place, padded_layout(bucket.size, self.relations, arrays))
+        resident = bucket.resident
         resident.memory.copy_(memory, non_blocking=True)
         found = bucket.recordings.get(layers)
         if found is not None:
@@ -97,6 +98,6 @@ class RecordedPass:
 
 
 def recorded_pass(network: RelationalNetwork, joint: bool) -> RecordedPass | None:
-    """Recorded passes, if the network is on a GPU that can replay them; `joint`: all candidates share their graph."""
+    """Recorded passes if the network is on a GPU that can replay them, else None; `joint`: candidates are nodes."""
     on_gpu = next(network.parameters()).device.type == "cuda"
     return RecordedPass(network) if on_gpu and joint and is_fused(network) else None

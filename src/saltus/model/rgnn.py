@@ -1,11 +1,11 @@
 """Stage `model`: the relational graph neural network and its readouts.
 
-Takes a `Layout`, gives a Q-value for every candidate (and a score for every depth node). The paper's section
-"Relational Graph Neural Networks": embeddings start at zero; in every round each atom sends one message to each of its
-arguments, a network of its relation over the arguments' embeddings, with residual; a node joins its messages by a
-smooth maximum and updates itself. All rounds share their weights. Cost: one matrix product a relation and round.
+Takes a `Layout`, gives a Q-value per candidate and a score per depth node. The paper's section "Relational Graph Neural
+Networks": embeddings start at zero. In every layer, each atom sends one message to each of its arguments, computed from
+the arguments' embeddings by the network of its relation, with a residual. A node combines its messages by a smooth
+maximum and updates its embedding. All layers share their weights. Cost: two matrix products per relation and layer.
 
-`message_passing.py` holds the fast passes, `plain.py` the slow twin on the same weights.
+`message_passing.py` holds the fast layers, `plain.py` the slow twin with the same weights.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from saltus.graph import ENCODINGS, Candidate
 from saltus.model.layout import Layout
 from saltus.model.message_passing import pass_messages
 from saltus.model.plain import plain_pass_messages
 from saltus.model.segments import segment_sum, spread
-from saltus.model.spec import READOUTS, ModelSpec
+from saltus.model.spec import ModelSpec
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What the network says about a batch."""
+    """The network's output for a batch."""
 
     q: Tensor
     """[candidates]"""
     depth: Tensor
-    """[depth nodes]: scores that the rank loss orders."""
+    """[depth nodes]: scores that the rank loss puts in order."""
 
 
 class MessageWeights(nn.Module):
-    """Message networks of all relations of one arity: linear, Mish, linear, both of the size of the input."""
+    """Message networks of all relations of one arity: linear, Mish, linear, all of the size of the input."""
 
     def __init__(self, relations: int, arity: int, embedding: int) -> None:
         super().__init__()
@@ -67,39 +68,40 @@ class Perceptron(nn.Module):
 
 
 class RelationalNetwork(nn.Module):
-    """The network for a vocabulary's arities and an encoding."""
+    """Network for the arities of a vocabulary and the readout of an encoding."""
 
     def __init__(self, arities: Sequence[int], encoding: str, spec: ModelSpec | None = None) -> None:
         super().__init__()
         self.spec = spec = spec or ModelSpec()
         self.arities = tuple(arities)
         self.encoding = encoding
-        self.readout_kind = READOUTS[encoding]
+        self.parts = ENCODINGS[encoding]
         size = spec.embedding
         self.messages = nn.ModuleList(
             MessageWeights(self.arities.count(arity), arity, size) for arity in sorted(set(self.arities))
         )
         self.update = Perceptron(2 * size, size)
         self.norm = nn.LayerNorm(size) if spec.norm else None
-        self.objects = Perceptron(2 * size if self.readout_kind == "pair" else size, size)
-        self.readout = Perceptron(2 * size if self.readout_kind == "candidate" else size, 1)
+        self.objects = Perceptron(2 * size if self.parts.candidate is Candidate.PAIR else size, size)
+        self.readout = Perceptron(2 * size if self.parts.is_joint else size, 1)
         self.depth = nn.Linear(size, 1, bias=False)
 
     def forward(self, layout: Layout, layers: int | None = None, *, plain: bool = False) -> Scores:
-        """Scores of a batch after `layers` rounds (default: the specification's); `plain` takes the slow twin."""
-        rounds = layers if layers is not None else self.spec.layers
-        embedding = (plain_pass_messages if plain else pass_messages)(self, layout, rounds)  # [nodes, embedding]
+        """Scores of a batch after `layers` layers (default: as specified); `plain` uses the slow twin."""
+        layers = layers if layers is not None else self.spec.layers
+        embedding = (plain_pass_messages if plain else pass_messages)(self, layout, layers)  # [nodes, embedding]
         return Scores(
             self._values(embedding, layout), self.depth(embedding.index_select(0, layout.depth_node)).squeeze(-1)
         )
 
     def _values(self, embedding: Tensor, layout: Layout) -> Tensor:
-        if self.readout_kind == "pair":
+        """Q-values, read from pairs of objects, from sums of objects, or from candidates and sums of objects."""
+        if self.parts.candidate is Candidate.PAIR:
             return self._pair_values(embedding, layout)
         objects = embedding.index_select(0, layout.object_node)  # [objects, embedding]
         total = segment_sum(objects, layout.object_offset, layout.object_graph)  # [graphs, embedding]
         context = self.objects(total)
-        if self.readout_kind == "sum":
+        if not self.parts.is_joint:
             values: Tensor = self.readout(context).squeeze(-1)
             return values.index_select(0, layout.candidate_graph)
         candidate = embedding.index_select(0, layout.candidate_node)
@@ -108,11 +110,12 @@ class RelationalNetwork(nn.Module):
         return result
 
     def message_weights(self) -> list[MessageWeights]:
-        """Message networks by ascending arity, as the layout's groups are."""
+        """Message networks by ascending arity, in the order of the layout's groups."""
         return [part for part in self.messages if isinstance(part, MessageWeights)]
 
     def _pair_values(self, embedding: Tensor, layout: Layout) -> Tensor:
-        """Objects of the root state and of the successor meet one by one; both graphs list them in the same order."""
+        """Q-values from pairs: each object in the root's graph with the same object in the candidate's graph. Both
+        graphs list the objects in the same order."""
         start = layout.object_offset.long()
         counts = (start[1:] - start[:-1]).index_select(0, layout.candidate_graph)
         offset = torch.cat([counts.new_zeros(1), counts.cumsum(0)])

@@ -1,7 +1,7 @@
-"""Stage `model`: reductions over segments of rows, without atomics, and Mish, by the kernel on the CPU.
+"""Stage `model`: reductions over segments of rows, without atomics, and the Mish activation.
 
-On the CPU the kernel works (float32 and float64, several threads); elsewhere PyTorch does. Rows of one segment may be
-given in place (`source` None) or through an order.
+On the CPU the kernel computes them (float32 and float64, several threads); on other devices, PyTorch does. The rows of
+a segment are adjacent (`source` is None) or listed by `source`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from saltus import _kernel
 
 
 def reduce_segments(values: Tensor, offset: Tensor, source: Tensor | None, owner: Tensor, kind: str) -> Tensor:
-    """Sum or maximum of every segment of rows, [segments, width]; the empty sum is 0, the empty maximum -inf.
+    """Sum or maximum of each segment of rows, [segments, width]; an empty sum is 0, an empty maximum -inf.
 
-    Segment i has the rows source[offset[i]:offset[i+1]] of `values`; `owner` names the segment of every entry of
-    `source`. No gradient: see `segment_sum`.
+    Segment i has the rows source[offset[i]:offset[i+1]] of `values`; `owner` is the segment of each entry of `source`.
+    Without gradient; `segment_sum` has one.
     """
     if values.device.type == "cpu":
         result = values.new_empty(len(offset) - 1, values.shape[1])
@@ -41,7 +41,7 @@ def reduce_segments(values: Tensor, offset: Tensor, source: Tensor | None, owner
 
 
 def mish(x: Tensor, output: Tensor | None = None) -> Tensor:
-    """Mish of a matrix, without gradient; into `output` (which may be `x`) if given."""
+    """Mish of a matrix, without gradient; written to `output`, which may be `x`, if given."""
     if x.device.type != "cpu":
         result = functional.mish(x)
         return result if output is None else output.copy_(result)
@@ -51,7 +51,7 @@ def mish(x: Tensor, output: Tensor | None = None) -> Tensor:
 
 
 def mish_backward(gradient: Tensor, x: Tensor) -> Tensor:
-    """Gradient by the input of Mish; on the CPU it takes the place of `gradient`."""
+    """Gradient with respect to the input of Mish; on the CPU it overwrites `gradient`."""
     if x.device.type != "cpu":
         return torch.ops.aten.mish_backward(gradient, x)  # type: ignore[no-any-return]
     _kernel.mish_backward(x.numpy(), gradient.numpy(), gradient.numpy(), torch.get_num_threads())
@@ -61,8 +61,11 @@ def mish_backward(gradient: Tensor, x: Tensor) -> Tensor:
 def smooth_maximum(
     values: Tensor, offset: Tensor, source: Tensor, target: Tensor, sharpness: float, *, keep: bool
 ) -> tuple[Tensor, Tensor]:
-    """Smooth maximum of every segment, 0 for an empty one; and, if kept, every row's share of its segment's sum, in the
-    place of `values`. Segment i has the rows source[offset[i]:offset[i+1]]; `target` names the segment of every row."""
+    """Smooth maximum of each segment, 0 for an empty one; and, if `keep`, the share of each row in the sum of its
+    segment, which overwrites `values`.
+
+    Segment i has the rows source[offset[i]:offset[i+1]]; `target` is the segment of each row.
+    """
     joined = values.new_empty(len(offset) - 1, values.shape[1])
     if values.device.type == "cpu":
         share = values.numpy() if keep else None
@@ -85,11 +88,11 @@ def smooth_maximum(
 
 
 def gather_active(x: Tensor, table: Tensor, index: Tensor, biases: Tensor, residual: Tensor, active: Tensor) -> None:
-    """First layer of a perceptron over the rows of nodes, from what each node adds to it; on the CPU, no gradient.
+    """Hidden layer of a perceptron over the embeddings of several nodes, summed from what each node contributes.
 
-    `table` [nodes, arity * width] holds that for every place; `index` [rows, arity] names the nodes, `biases`
-    [2, width] are of both layers. Written are `active`, the layer after Mish, and `residual`, the nodes' own rows
-    plus the second bias.
+    `table` [nodes, arity * width] holds the contribution of each node at each position, `index` [rows, arity] the
+    nodes, and `biases` [2, width] the biases of both linear maps. Writes `active`, the hidden layer after Mish, and
+    `residual`, the nodes' embeddings plus the second bias. For the CPU, without gradient.
     """
     _kernel.gather_active(
         x.numpy(),
@@ -127,12 +130,12 @@ class _Spread(torch.autograd.Function):
 
 
 def spread(values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:
-    """The segment's row for every entry of a segment, with gradient: the opposite of `segment_sum`."""
+    """The row of its segment for each entry, with gradient; the reverse of `segment_sum`."""
     result: Tensor = _Spread.apply(values, offset, owner)  # type: ignore[no-untyped-call]
     return result
 
 
 def segment_sum(values: Tensor, offset: Tensor, owner: Tensor) -> Tensor:
-    """Sum of every segment of adjacent rows, with gradient; `owner` names the segment of every row."""
+    """Sum of each segment of adjacent rows, with gradient; `owner` is the segment of each row."""
     result: Tensor = _SegmentSum.apply(values, offset, owner)  # type: ignore[no-untyped-call]
     return result

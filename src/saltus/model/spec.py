@@ -1,4 +1,4 @@
-"""Stage `model`: sizes and variants of the network."""
+"""Stage `model`: the specification of a network."""
 
 from __future__ import annotations
 
@@ -7,31 +7,28 @@ from dataclasses import dataclass
 from saltus.errors import ConfigurationError
 
 PRECISIONS = ("float32", "tf32", "bf16")
-"""Of the matrix products on a GPU."""
+"""Precisions of the matrix products on a GPU."""
 
 AGGREGATIONS = ("smooth-max", "max", "sum", "mean")
-"""How the messages to a node become one."""
-
-READOUTS = {"ad": "candidate", "aa": "candidate", "ext": "pair", "int": "sum", "id": "sum"}
-"""Readout of every encoding: candidate and object sum, objects of both states in pairs, object sum alone."""
+"""How the messages to a node are combined."""
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """Description of a network; senseless values are refused with the field's name."""
+    """Specification of a network. Invalid values are refused with the name of the field."""
 
     embedding: int = 32
-    """Size of the embedding of a node."""
+    """Size of a node's embedding."""
     layers: int = 10
-    """Rounds of message passing; all share their weights, so a call may ask for another number."""
+    """Layers of message passing. They share their weights, so a call may use another number."""
     aggregation: str = "smooth-max"
-    """smooth-max: log-sum-exp; max; sum; mean. A node without messages gets 0."""
+    """How the messages to a node are combined: smooth-max (log-sum-exp), max, sum or mean. Without messages it is 0."""
     sharpness: float = 12.0
-    """Factor inside of the log-sum-exp."""
+    """Factor inside the log-sum-exp; the larger, the closer to the maximum."""
     norm: bool = True
-    """Layer norm after the update network."""
+    """Whether the update network is followed by a layer norm."""
     precision: str = "float32"
-    """Of the matrix products on a GPU: float32, tf32 or bf16; sums are float32 in any case, and so is the CPU."""
+    """Precision of the matrix products on a GPU: float32, tf32 or bf16. Sums, and everything on a CPU, are float32."""
 
     def __post_init__(self) -> None:
         if self.embedding < 1:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch, successor_state
+from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch, successor_state
 from saltus.task import Action, State, Task
 from saltus.task.reference import changes
 from saltus.task.task import EQUALITY
@@ -169,7 +169,7 @@ def shortcuts(
     size = 1
     start = 0
     while start < len(actions) and not expired():
-        situations = [(task, state, task.goal) for state in road.states[start : start + size]]
+        situations = [Situation(task, state, task.goal) for state in road.states[start : start + size]]
         found = False
         batch = lookahead_batch(situations, spec, threads=threads)
         for offset, tree in enumerate(batch):

@@ -17,11 +17,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import LookaheadSpec, Situation
 from saltus.pddl import Domain
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, OPEN_TO_SEARCH, Clock, Limits, Outcome, Progress
-from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout, Situation
+from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Action, Plan, State, Task, validate
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
+from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
 from saltus.pddl import Domain
 from saltus.policy.planning import Planner
-from saltus.policy.rollout import Decision, Situation
+from saltus.policy.rollout import Decision
 
 if TYPE_CHECKING:
     from saltus.model import RelationalNetwork
@@ -51,8 +51,8 @@ class LearnedPolicy(Planner):
         self.threads = threads
         """Threads for lookahead and graphs; None for one per core."""
         self.layers = layers
-        """Rounds of message passing; None for the network's own number."""
-        self.graphs = self._recorded_pass()
+        """Layers of message passing; None for the network's own number."""
+        self.recorded = self._recorded_pass()
         self.signature = signature
         """Signature of the domain it was trained on; None if unknown."""
 
@@ -108,8 +108,8 @@ class LearnedPolicy(Planner):
         from saltus.model import make_layout
 
         layers = self.layers or self.network.spec.layers
-        if self.graphs is not None:
-            return self.graphs.q(batch, layers)
+        if self.recorded is not None:
+            return self.recorded.q(batch, layers)
         device = next(self.network.parameters()).device
         with torch.inference_mode():
             layout = make_layout(batch, self.network.arities).to(device)

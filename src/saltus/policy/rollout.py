@@ -17,12 +17,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, is_dead_end
+from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, is_dead_end
 from saltus.policy.choose import Chooser, Greedy
 from saltus.task import Action, Goal, State, Task
-
-Situation = tuple[Task, State, Goal]
-"""What a lookahead starts from and a policy decides about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +152,7 @@ class Rollout:
     @property
     def situation(self) -> Situation:
         """The task, state and goal to decide about next."""
-        return self.task, self.state, self.goal
+        return Situation(self.task, self.state, self.goal)
 
     def advance(self, decision: Decision) -> Step | None:
         """The jump taken; None if there is none, in which case the rollout has ended."""

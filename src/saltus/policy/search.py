@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadTree, lookahead
+from saltus.lookahead import LookaheadTree, Situation, lookahead
 from saltus.policy.choose import TIE
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy
 from saltus.task import Action, Goal, State, Task
@@ -123,7 +123,7 @@ class JumpSearch:
 
     def expand(self, state: State, parent: SearchNode | None, actions: Sequence[Action]) -> tuple[SearchNode, Decision]:
         """The search node of a state, about which the policy decides now."""
-        decision = self.policy.decide([(self.task, state, self.goal)])[0]
+        decision = self.policy.decide([Situation(self.task, state, self.goal)])[0]
         node = self.add(decision, parent, actions)
         self._keep(node, decision.tree)
         return node, decision

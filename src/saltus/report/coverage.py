@@ -13,8 +13,7 @@ from saltus.report.paper import BENCHMARKS, TOTAL, WHOLE, Paper, PaperTable, pla
 from saltus.report.records import FAILURES, SOLVED, UNEXPLAINED, Record
 from saltus.report.series import Series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, plural
-
-SPLIT_ORDER = ("training", "validation", "easy", "medium", "hard", "test")
+from saltus.task.suite import split_order
 
 Counts = dict[tuple[str, str, str], list[Record]]
 """Records by benchmark, the paper's domain name and split; benchmark is empty for problems the paper has not."""
@@ -48,7 +47,7 @@ def _count(series: Series) -> Counts:
 
 def _order(place: tuple[str, str, str]) -> tuple[str, int, str]:
     _, domain, split = place
-    return domain, SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER), split
+    return domain, split_order(split), split
 
 
 def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], counts: Sequence[Counts]) -> Table:

@@ -7,13 +7,13 @@ from html import escape
 
 from saltus.report.charts import SMALL, cactus, scatter, training
 from saltus.report.compare import MEASURES, pairs_of
-from saltus.report.coverage import SPLIT_ORDER
 from saltus.report.html import document, table_html
 from saltus.report.plots import colour_class
 from saltus.report.records import Record
 from saltus.report.report import Report
 from saltus.report.series import Series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure, plural
+from saltus.task.suite import split_order
 
 MOST_SCATTERS = 6
 """Pairs of series that are drawn against each other."""
@@ -160,7 +160,7 @@ def _problems(series: Sequence[Series]) -> str:
 
 def _problem_order(key: tuple[str, str, str]) -> tuple[str, int, str, str]:
     domain, split, problem = key
-    return domain, SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER), split, problem
+    return domain, split_order(split), split, problem
 
 
 def _attempt(record: Record | None) -> list[Cell]:

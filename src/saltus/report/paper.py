@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from saltus.task import Split
+
 WHOLE = "all"
 """Split of a row for a whole domain."""
 TOTAL = "total"
 """Split of a table's last row."""
-BENCHMARKS = {"ipc2023": ("easy", "medium", "hard"), "extended": ("test",)}
+BENCHMARKS = {"ipc2023": (Split.EASY, Split.MEDIUM, Split.HARD), "extended": (Split.TEST,)}
 """Sets of problems, with the splits of their test problems."""
 OTHER_NAMES = {"satellite-paper": "satellite"}
 """Our names for domains of the extended set whose own name is taken by an IPC domain."""
@@ -119,7 +121,7 @@ def place_of(domain: str, split: str) -> tuple[str, str] | None:
     """The benchmark and the paper's name of the domain; None if the paper does not have these problems."""
     name = OTHER_NAMES.get(domain, domain)
     for benchmark, splits in BENCHMARKS.items():
-        if split in splits and name in read_paper().main(benchmark).domains and (domain == name or split == "test"):
+        if split in splits and name in read_paper().main(benchmark).domains and (domain == name or split == Split.TEST):
             return benchmark, name
     return None
 

@@ -1,9 +1,9 @@
-"""Stage `task`: a domain and a problem as flat integers; states, goals, actions, plans and their validator."""
+"""Stage `task`: a domain and a problem as flat integers; states, goals, actions, plans, their validator, and suites."""
 
 from saltus.task.compile import build_task, load
 from saltus.task.plan import Plan, format_plan, parse_plan, read_plan, write_plan
 from saltus.task.state import Goal, State
-from saltus.task.suite import Suite, find_suite, find_suites
+from saltus.task.suite import Split, Suite, find_suite, find_suites
 from saltus.task.task import EQUALITY, Action, Effect, Literal, Schema, Task
 from saltus.task.validate import Verdict, validate
 
@@ -15,6 +15,7 @@ __all__ = [
     "Literal",
     "Plan",
     "Schema",
+    "Split",
     "State",
     "Suite",
     "Task",

@@ -1,7 +1,7 @@
 """Stage `task`: from `Domain` and `Problem` to `Task`.
 
-Names become numbers, universal preconditions and goals are expanded over the objects, universal effects stay lifted.
-Cost: one sort of the initial atoms; everything else is the size of the domain and the goal.
+Names become numbers. Universal preconditions and goals are expanded over the objects; universal effects stay lifted.
+Cost: one sort of the initial atoms; everything else is linear in the size of the domain and the goal.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from saltus.task.state import Goal, State
 from saltus.task.task import EQUALITY, Effect, Literal, Schema, Task
 
 MAX_EXPANSION = 1_000_000
-"""Most literals that one universal precondition or goal may expand to."""
+"""Largest number of literals that a universal precondition or goal may expand to."""
 MAX_ARITY = 62
-"""Most arguments of a predicate: with two objects, more would not fit into a code."""
+"""Largest number of arguments of a predicate: with two objects, more would not fit into a code."""
 MAX_VARIABLES = 64
-"""Most parameters of a schema, variables of one universal effect included; the kernel's matcher recurses over them."""
+"""Largest number of parameters of a schema plus variables of one of its effects; the kernel's matcher recurses over
+them."""
 
 
 def load(domain: str | os.PathLike[str] | Domain, problem: str | os.PathLike[str]) -> Task:
-    """Task of a domain file (or a domain read before) and a problem file."""
+    """Task of a domain (file, or already read) and a problem file."""
     if not isinstance(domain, Domain):
         domain = parse_domain(Source.from_file(domain))
     return build_task(domain, parse_problem(Source.from_file(problem), domain))
 
 
 def build_task(domain: Domain, problem: Problem) -> Task:
-    """Task of a domain and a problem of that domain."""
+    """Task of a domain and one of its problems."""
     return _Compiler(domain, problem).task()
 
 
 class _Compiler:
-    """Numbers for names, shared by the steps of the translation."""
+    """Numbers of the names, shared by the steps of the translation."""
 
     def __init__(self, domain: Domain, problem: Problem) -> None:
         self.domain = domain
@@ -106,7 +107,7 @@ class _Compiler:
                 )
 
     def _is_a(self) -> NDArray[np.bool_]:
-        """[types, types]: what `Domain.fits` says, row by row from the supertype's row."""
+        """[types, types]: `Domain.fits` as a matrix, each row built from the supertype's row."""
         domain, declared = self.domain, self.declared
         is_a = np.eye(len(self.alternatives), dtype=bool)
         for number, entry in enumerate(domain.types):
@@ -136,7 +137,7 @@ class _Compiler:
     def _initial_atoms(
         self, arity: NDArray[np.int32], fluent: NDArray[np.bool_], offsets: NDArray[np.int64]
     ) -> tuple[tuple[NDArray[np.int32], ...], NDArray[np.int64]]:
-        """Sorted static atoms of every predicate, and the codes of the fluent ones."""
+        """Sorted static atoms of each predicate, and the codes of the fluent ones."""
         predicate = self.problem.init_predicate
         argument = self.problem.init_argument
         lengths = arity[predicate]
@@ -159,8 +160,8 @@ class _Compiler:
         return tuple(static), np.concatenate(codes)
 
     def _types(self, types: tuple[str, ...]) -> tuple[int, ...]:
-        """Type numbers such that what fits `types` is of one of them: an object of `(either a b)` fits `(either a b c)`
-        without being of a, b or c."""
+        """Numbers of the types that fit `types`. These include unions: an object of `(either a b)` fits
+        `(either a b c)` without being of type a, b or c."""
         numbers = [self.declared[name] for name in types]
         if len(types) > 1:
             first = len(self.declared)
@@ -204,7 +205,7 @@ class _Compiler:
         return Literal(predicate, terms, literal.positive)
 
     def _expand(self, condition: Condition) -> list[NamedLiteral]:
-        """The condition without quantifiers: one copy of a `forall` body for every binding of its variables."""
+        """The condition without quantifiers: one copy of a `forall` body per binding of its variables."""
         literals: list[NamedLiteral] = []
         for literal in self._expansion(condition, {}, 1):
             literals.append(literal)
@@ -213,8 +214,10 @@ class _Compiler:
         return literals
 
     def _expansion(self, condition: Condition, bound: Mapping[str, str], copies: int) -> Iterator[NamedLiteral]:
-        """Literals of the condition, of which there are `copies`, one for every binding of the outer quantifiers: too
-        many are refused before they are counted out, even where the body gives no literal at all."""
+        """Literals of the condition, which is one of `copies`, one per binding of the outer quantifiers.
+
+        Too many copies are refused before they are made, even if the body has no literals.
+        """
         for part in condition:
             if isinstance(part, ForAll):
                 names = [entry.name for entry in part.variables]

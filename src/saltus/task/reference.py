@@ -1,7 +1,7 @@
-"""Twins of the kernel's applicability and successor functions: plain Python sets, the paper's definitions.
+"""Twins of the kernel's applicability and successor functions: the paper's definitions on Python sets.
 
-`applicable` yields actions in the order that is part of the lookahead's contract: schemas in domain order, bindings in
-lexicographic object order.
+`applicable` yields actions in contract order, on which lookahead trees depend: schemas in domain order, bindings in
+lexicographic order of the objects.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from saltus.task.task import EQUALITY, Action, Literal, Task
 
 
 def holds(task: Task, atoms: frozenset[int], literal: Literal, binding: Sequence[int]) -> bool:
-    """Whether a literal is true under a binding that covers all of its terms."""
+    """Whether a literal is true under a binding of all its terms."""
     arguments = [binding[term] if term >= 0 else ~term for term in literal.terms]
     if literal.predicate == EQUALITY:
         return (arguments[0] == arguments[1]) == literal.positive
@@ -28,7 +28,7 @@ def bindings(
     condition: Sequence[Literal],
     prefix: tuple[int, ...] = (),
 ) -> Iterator[tuple[int, ...]]:
-    """Bindings that extend `prefix` by one object for every entry of `types` and make the condition true, ascending."""
+    """Bindings, ascending, that extend `prefix` by one object per entry of `types` and make the condition true."""
     total = len(prefix) + len(types)
     ready: list[list[Literal]] = [[] for _ in range(total + 1)]
     for literal in condition:
@@ -57,7 +57,7 @@ def applicable(task: Task, state: State) -> Iterator[Action]:
 
 
 def is_applicable(task: Task, state: State, action: Action) -> bool:
-    """Whether an action with well-typed arguments is applicable."""
+    """Whether the arguments of an action have the right types and its precondition holds."""
     schema = task.schemas[action.schema]
     typed = all(
         number in task.objects_of(types) for types, number in zip(schema.parameters, action.arguments, strict=True)
@@ -66,7 +66,7 @@ def is_applicable(task: Task, state: State, action: Action) -> bool:
 
 
 def changes(task: Task, atoms: frozenset[int], action: Action) -> tuple[set[int], set[int]]:
-    """Added and deleted atoms of an applicable action; what is both added and deleted counts as added."""
+    """Atoms added and deleted by an applicable action; an atom that is both added and deleted counts as added."""
     adds: set[int] = set()
     deletes: set[int] = set()
     for effect in task.schemas[action.schema].effects:

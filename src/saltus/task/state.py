@@ -1,8 +1,10 @@
 """Stage `task`: states and goals as sorted arrays of atom codes.
 
-A code is a 64-bit integer computed from predicate and arguments (`Task.encode`), not a number handed out on first
-sight. Departure: the design interns atoms; computed codes need no shared table, so kernel threads and separate
-processes agree on them, and a state saved with a run means the same when the run is resumed.
+A code is a 64-bit integer computed from predicate and arguments (`Task.encode`).
+
+Departure: the design numbers atoms in the order in which they are first seen. Computed codes need no shared table: the
+kernel's threads and separate processes agree on them, and a state saved with a run means the same when the run is
+resumed.
 """
 
 from __future__ import annotations
@@ -24,17 +26,17 @@ def sorted_codes(codes: Iterable[int] | Codes) -> Codes:
 
 
 def difference(left: Codes, right: Codes) -> Codes:
-    """Codes of `left` that are not in `right`; both ascending and without repetitions, as the result is."""
+    """Codes of `left` that are not in `right`. Both must be ascending without repetitions, as the result is."""
     return left[~_contained(left, right)]
 
 
 def intersection(left: Codes, right: Codes) -> Codes:
-    """Codes of `left` that are in `right`; both ascending and without repetitions, as the result is."""
+    """Codes of `left` that are in `right`. Both must be ascending without repetitions, as the result is."""
     return left[_contained(left, right)]
 
 
 def _contained(left: Codes, right: Codes) -> NDArray[np.bool_]:
-    """Whether each code of `left` is in `right`; several times faster than NumPy's set functions on small arrays."""
+    """Whether each code of `left` is in `right`. Several times faster than NumPy's set functions on small arrays."""
     if not len(right):
         return np.zeros(len(left), bool)
     places = right.searchsorted(left)
@@ -44,7 +46,7 @@ def _contained(left: Codes, right: Codes) -> NDArray[np.bool_]:
 
 
 class State:
-    """An immutable set of fluent atoms; equal states are equal and hash alike."""
+    """An immutable set of fluent atoms, compared and hashed by content."""
 
     __slots__ = ("_hash", "codes")
 
@@ -75,7 +77,7 @@ class State:
 class Goal:
     """Fluent atoms that must be true and fluent atoms that must be false.
 
-    Static parts are decided when the goal is made: true ones are dropped, a false one makes the goal `impossible`.
+    Static literals are decided when the goal is made: true ones are dropped, a false one makes the goal `impossible`.
     """
 
     __slots__ = ("impossible", "negative", "positive")
@@ -90,11 +92,11 @@ class Goal:
         return not self.impossible and not len(self.missing(state)) and not len(self.violated(state))
 
     def missing(self, state: State) -> Codes:
-        """Positive goal atoms that are not true."""
+        """Atoms that must be true but are not."""
         return difference(self.positive, state.codes)
 
     def violated(self, state: State) -> Codes:
-        """Negative goal atoms that are true."""
+        """Atoms that must be false but are true."""
         return intersection(self.negative, state.codes)
 
     def _key(self) -> tuple[bytes, bytes, bool]:

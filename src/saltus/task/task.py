@@ -1,8 +1,8 @@
 """Stage `task`: the lifted task as integers.
 
-Objects, types, predicates and schemas are numbered in the order of the domain and problem files (constants before
-objects). Nothing is grounded: a schema's literals have terms that are parameter numbers (>= 0) or ~object (< 0).
-Static predicates, those no effect mentions, keep their atoms as one sorted array each; fluent atoms are codes.
+Objects, types, predicates and schemas are numbered in the order of the domain and problem files, constants before
+objects. Nothing is grounded: terms of a schema's literals are parameter numbers (>= 0) or ~object (< 0). Static
+predicates, which no effect mentions, store their atoms in one sorted array each; atoms of fluent predicates are codes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EQUALITY = -1
 
 
 class Action(NamedTuple):
-    """A ground action: schema number and object numbers."""
+    """A ground action: a schema number and object numbers."""
 
     schema: int
     arguments: tuple[int, ...]
@@ -32,7 +32,7 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A lifted literal; terms >= 0 are parameters, terms < 0 are ~object."""
+    """A lifted literal. Terms >= 0 are parameters, terms < 0 are ~object."""
 
     predicate: int
     terms: tuple[int, ...]
@@ -41,8 +41,10 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Adds and deletes for every binding of `variables` (numbered after the schema's parameters) whose `condition`
-    holds before the action."""
+    """Atoms added and deleted for each binding of `variables` whose `condition` holds before the action.
+
+    The variables are numbered after the schema's parameters.
+    """
 
     variables: tuple[tuple[int, ...], ...]
     condition: tuple[Literal, ...]
@@ -52,7 +54,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """An action schema; `parameters` lists the admissible type numbers of every parameter."""
+    """An action schema. `parameters` lists the admissible types of each parameter."""
 
     name: str
     parameters: tuple[tuple[int, ...], ...]
@@ -61,34 +63,34 @@ class Schema:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether some effect has a condition or variables of its own."""
+        """Whether an effect has a condition or variables of its own."""
         return any(effect.variables or effect.condition for effect in self.effects)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A problem ready to be searched; see the module's text for the numbering."""
+    """A problem ready to be searched; the numbering is described at the top of the module."""
 
     domain: Domain = field(repr=False)
     problem: Problem = field(repr=False)
     objects: tuple[str, ...] = field(repr=False)
     types: tuple[str, ...] = field(repr=False)
-    """Declared types in domain order, then one entry for every `(either …)` that some object carries."""
+    """Declared types in domain order, followed by one entry per `(either …)` that is the type of some object."""
     is_a: NDArray[np.bool_] = field(repr=False)
-    """[types, types]: whether something of the first type surely is of the second."""
+    """[types, types]: whether everything of the first type is of the second type."""
     object_type: NDArray[np.int32] = field(repr=False)
     arity: NDArray[np.int32] = field(repr=False)
     fluent: NDArray[np.bool_] = field(repr=False)
     code_offset: NDArray[np.int64] = field(repr=False)
-    """[predicates + 1]: first code of every predicate, and the number of all codes."""
+    """[predicates + 1]: first code of each predicate, and the number of all codes."""
     static_atoms: tuple[NDArray[np.int32], ...] = field(repr=False)
-    """One [atoms, arity] array for every predicate, sorted; empty for fluent predicates."""
+    """One sorted [atoms, arity] array per predicate; empty for fluent predicates."""
     schemas: tuple[Schema, ...] = field(repr=False)
     initial_state: State
     goal: Goal
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what was derived from them, the kernel's copy among it, is made again where needed."""
+        """The fields alone: cached properties are computed again where they are needed."""
         return {entry.name: self.__dict__[entry.name] for entry in fields(self)}
 
     @property
@@ -99,7 +101,7 @@ class Task:
     # -- atoms -------------------------------------------------------------------------------------------------------
 
     def encode(self, predicate: int, arguments: Iterable[int]) -> int:
-        """Code of a ground atom; codes of one predicate are ordered like the argument tuples."""
+        """Code of a ground atom. Codes of one predicate are ordered like the argument tuples."""
         code = 0
         for number in arguments:
             code = code * len(self.objects) + number
@@ -116,12 +118,12 @@ class Task:
         return (predicate, *reversed(arguments))
 
     def atom_name(self, code: int) -> str:
-        """Readable atom, `(on b1 b2)`."""
+        """Readable atom, such as `(on b1 b2)`."""
         predicate, *arguments = self.decode(code)
         return f"({' '.join((self.domain.predicates[predicate].name, *(self.objects[i] for i in arguments)))})"
 
     def atom(self, text: str) -> int:
-        """Code of a readable atom, `(on b1 b2)` or `on b1 b2`; unknown names are an `InputError`."""
+        """Code of a readable atom, `(on b1 b2)` or `on b1 b2`; unknown names raise an `InputError`."""
         name, *arguments = text.strip().strip("()").lower().split() or [""]
         if name not in self.predicate_number:
             raise InputError(f"unknown predicate {name!r}{suggestion(name, self.predicate_number)}")
@@ -138,11 +140,11 @@ class Task:
         codes = [self.atom(text) for text in atoms]
         for code in codes:
             if not self.fluent[self.decode(code)[0]]:
-                raise InputError(f"{self.atom_name(code)} is static and no part of a state")
+                raise InputError(f"{self.atom_name(code)} is static and cannot be part of a state")
         return State(codes)
 
     def make_goal(self, positive: Iterable[int], negative: Iterable[int] = ()) -> Goal:
-        """Goal from codes; static atoms are decided here and now."""
+        """Goal from codes. Static literals are decided here: true ones are dropped, a false one makes it impossible."""
         impossible = False
         wanted: list[int] = []
         unwanted: list[int] = []
@@ -156,7 +158,7 @@ class Task:
 
     @cached_property
     def static_codes(self) -> frozenset[int]:
-        """Codes of all static atoms; only the slow twins and static goals need them."""
+        """Codes of all static atoms; needed by the slow twins and by goals with static atoms only."""
         codes: set[int] = set()
         for predicate, rows in enumerate(self.static_atoms):
             radix = len(self.objects) ** np.arange(rows.shape[1] - 1, -1, -1, dtype=np.int64)
@@ -165,31 +167,31 @@ class Task:
 
     @cached_property
     def predicate_number(self) -> dict[str, int]:
-        """Number of every predicate by name."""
+        """Number of each predicate by name."""
         return {predicate.name: i for i, predicate in enumerate(self.domain.predicates)}
 
     @cached_property
     def object_number(self) -> dict[str, int]:
-        """Number of every object by name."""
+        """Number of each object by name."""
         return {name: i for i, name in enumerate(self.objects)}
 
     @cached_property
     def schema_number(self) -> dict[str, int]:
-        """Number of every schema by name."""
+        """Number of each schema by name."""
         return {schema.name: i for i, schema in enumerate(self.schemas)}
 
     def objects_of(self, types: tuple[int, ...]) -> NDArray[np.int32]:
-        """Objects that surely are of one of the types, ascending."""
+        """Objects of at least one of the types, ascending."""
         return np.flatnonzero(self.is_a[self.object_type][:, list(types)].any(axis=1)).astype(np.int32)
 
     # -- actions -----------------------------------------------------------------------------------------------------
 
     def action_name(self, action: Action) -> str:
-        """Readable action, `(stack b1 b2)`."""
+        """Readable action, such as `(stack b1 b2)`."""
         return f"({' '.join((self.schemas[action.schema].name, *(self.objects[i] for i in action.arguments)))})"
 
     def action(self, text: str) -> Action:
-        """Action of a readable name; unknown names and a wrong number of arguments are an `InputError`."""
+        """Action of a readable name; unknown names and a wrong number of arguments raise an `InputError`."""
         name, *arguments = text.strip().strip("()").lower().split() or [""]
         if name not in self.schema_number:
             raise InputError(f"unknown action {name!r}{suggestion(name, self.schema_number)}")
@@ -204,11 +206,11 @@ class Task:
 
     @property
     def has_costs(self) -> bool:
-        """Whether the problem asks for the least total cost rather than the shortest plan."""
+        """Whether the problem minimises the total cost rather than the number of actions."""
         return self.problem.minimize_cost
 
     def action_cost(self, action: Action) -> float:
-        """Cost of an action: 1 unless the problem minimises the total cost."""
+        """Cost of an action; 1 unless the problem minimises the total cost."""
         if not self.has_costs:
             return 1.0
         schema = self.domain.schemas[action.schema]
@@ -220,7 +222,7 @@ class Task:
                 continue
             key = (cost.function, *(bound.get(term, term) for term in cost.terms))
             if key not in self.problem.values:
-                raise SaltusError(f"{self.problem.file}: no value is given for ({' '.join(key)})")
+                raise SaltusError(f"{self.problem.file}: no value for ({' '.join(key)})")
             total += self.problem.values[key]
         return total
 
@@ -228,13 +230,13 @@ class Task:
 
     @property
     def object_count(self) -> int:
-        """Number of objects, constants included, as the paper counts them."""
+        """Number of objects, including constants, as the paper counts them."""
         return len(self.objects)
 
     @property
     def atom_count(self) -> int:
-        """Number of atoms as the paper counts them: initial atoms, one for every object and each of its types
-        (`object` included), and one `(= o o)` for every object where the domain requires equality."""
+        """Number of atoms as the paper counts them: initial atoms, one per object and each of its types (including
+        `object`), and one `(= o o)` per object if the domain requires equality."""
         declared = len(self.domain.types)
         type_atoms = int(self.is_a[self.object_type, :declared].sum())
         equalities = self.object_count if ":equality" in self.domain.requirements else 0

@@ -1,8 +1,8 @@
 """Stage `task`: the judge of plans.
 
-Takes a task and a plan, replays the plan on sets of names straight from the domain's and problem's structures, and says
-at which step which condition fails. On purpose it shares nothing with the kernel nor with the integer task: a mistake
-there cannot hide here. Cost: the plan's length times a domain's precondition, and `forall` over all objects.
+Takes a task and a plan, replays the plan on sets of names taken from the parsed domain and problem, and says at which
+step which condition fails. It deliberately shares nothing with the kernel or with the integer task, so a mistake there
+cannot hide here. Cost: the length of the plan times the size of a precondition, with `forall` over all objects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Atom = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on a plan: `step` is the number (from 1) of the failing action, None where only the goal is missed."""
+    """Verdict on a plan. `step` is the number (from 1) of the failing action, None if only the goal is missed."""
 
     valid: bool
     length: int
@@ -35,7 +35,7 @@ class Verdict:
 
 
 def validate(task: Task, plan: Plan) -> Verdict:
-    """Verdict on the plan; an invalid one has a reason, never an exception."""
+    """Verdict on the plan. An invalid plan gives a verdict with a reason, never an exception."""
     return _Judge(task.domain, task.problem).judge(plan)
 
 
@@ -59,7 +59,7 @@ class _Judge:
             text = f"({' '.join((name, *arguments))})"
             schema = self.schemas.get(name)
             if schema is None:
-                return invalid(f"step {step} {text}: there is no action {name!r}", step)
+                return invalid(f"step {step} {text}: unknown action {name!r}", step)
             flaw = self._arguments_flaw(schema, arguments)
             if flaw:
                 return invalid(f"step {step} {text}: {flaw}", step)
@@ -83,7 +83,7 @@ class _Judge:
             return f"takes {len(schema.parameters)} arguments, found {len(arguments)}"
         for entry, value in zip(schema.parameters, arguments, strict=True):
             if value not in self.types:
-                return f"there is no object {value!r}"
+                return f"unknown object {value!r}"
             if not self.domain.fits(self.types[value], entry.types):
                 return f"{value!r} is of type {' or '.join(self.types[value])}, not {' or '.join(entry.types)}"
         return None
@@ -96,7 +96,7 @@ class _Judge:
             yield {**bound, **{entry.name: value for entry, value in zip(variables, values, strict=True)}}
 
     def _failing(self, condition: Condition, bound: Mapping[str, str], atoms: set[Atom]) -> Iterator[str]:
-        """Literals of the condition that are false, as text."""
+        """False literals of the condition, as text."""
         for part in condition:
             if isinstance(part, ForAll):
                 for inner in self._bindings(part.variables, bound):
@@ -127,7 +127,7 @@ class _Judge:
                 continue
             key = (cost.function, *(bound.get(term, term) for term in cost.terms))
             if key not in self.problem.values:
-                return f"no cost is given for ({' '.join(key)})", 0.0
+                return f"no cost for ({' '.join(key)})", 0.0
             total += self.problem.values[key]
         return None, total
 

@@ -1,0 +1,143 @@
+"""Stage `graph`: the encodings as data, and the specification that picks one.
+
+An encoding is a frozen entry of `ENCODINGS`, made of a few parts. All other modules read the parts, never the name:
+`vocabulary.py` derives the relations, `assemble.py` and `reference.py` the graphs, `dump.py` the titles, and the model
+its readout. The paper's section "Transition Encodings in R-GNNs":
+
+    ad     one graph, one node per state of the tree, with the differences from the root
+    aa     one graph, one node per action applicable in the root
+    ext    one graph per state, the root included
+    int    one graph per transition, with both states
+    id     one graph per transition, with the root's state and the differences from it
+
+To add an encoding made of existing parts, take `id` as the example. It touches three source files:
+
+    src/saltus/graph/encodings.py    its entry in `ENCODINGS`, a line above, and its words under `EncodingSpec.kind`
+    kernel/graph.hpp                 its number in `enum class Encoding`
+    kernel/graph.cpp                 its case in `Walk::run`: the root's state, then the delta without a node
+
+Vocabulary, twin, assembly, dump, readout, command line, configuration check and the tests over all encodings follow
+from the entry. A named configuration (`learn/configs/aiw-id.toml`) is optional. A new *part* also needs its relations
+in `vocabulary.py` and its atoms in `reference.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from saltus.errors import ConfigurationError
+from saltus.lookahead import LookaheadSpec
+
+NULLARY = ("world", "drop")
+"""How atoms without arguments are treated."""
+
+
+class Candidate(Enum):
+    """What a candidate, a state that the policy may jump to, is in the graphs; it determines the readout."""
+
+    STATE_NODE = "state"
+    """A node for the state, in the one graph that all candidates of a query share."""
+    ACTION_NODE = "action"
+    """A node for the action that leads to the state, in the one graph that all candidates share."""
+    GRAPH = "graph"
+    """A graph of its own, which says everything about the transition."""
+    PAIR = "pair"
+    """A graph of its own for the state alone, read together with the graph of the root."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The parts of an encoding."""
+
+    name: str
+    kernel_number: int
+    """Number in the kernel's `enum class Encoding`."""
+    candidate: Candidate
+    delta: bool = False
+    """Relations P+, P-, P+_G, P-_G for the differences from the root. Where candidates are nodes, the node is the first
+    argument."""
+    primed: bool = False
+    """Relations P', P'_GT, P'_GF for the successor's state, next to those for the root's."""
+    actions: bool = False
+    """Relations A:schema for actions, the candidate's node being the first argument."""
+    tree: bool = False
+    """Relations E for the tree's edges, D and SD for depth nodes; the specification may switch them off."""
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether all candidates of a query share one graph, in which each is a node."""
+        return self.candidate in (Candidate.STATE_NODE, Candidate.ACTION_NODE)
+
+    @property
+    def has_root_graph(self) -> bool:
+        """Whether the first graph of a query is the root's, and every graph holds the state of its own tree node."""
+        return self.candidate is Candidate.PAIR
+
+    @property
+    def needs_flat_lookahead(self) -> bool:
+        """Whether trees must be flat: action nodes stand for actions of the root, so deeper states have none."""
+        return self.candidate is Candidate.ACTION_NODE
+
+
+ENCODINGS = {
+    encoding.name: encoding
+    for encoding in (
+        Encoding("ad", 0, Candidate.STATE_NODE, delta=True, tree=True),
+        Encoding("aa", 1, Candidate.ACTION_NODE, actions=True),
+        Encoding("ext", 2, Candidate.PAIR),
+        Encoding("int", 3, Candidate.GRAPH, primed=True),
+        Encoding("id", 4, Candidate.GRAPH, delta=True),
+    )
+}
+"""All encodings by name."""
+
+
+@dataclass(frozen=True)
+class EncodingSpec:
+    """Specification of an encoding. Invalid values are refused with the name of the field."""
+
+    kind: str = "ad"
+    """ad: one graph for the tree, with a node per state and its differences from the root; aa: one graph, with a node
+    per action of a flat lookahead; ext: one graph per state, the root included; int: one graph per transition, with
+    both states; id: one graph per transition, with the differences."""
+    depth_nodes: bool = True
+    """Whether the depths of the tree have nodes, with atoms `D` and `SD`; only ad has them."""
+    tree_atoms: bool = True
+    """Whether the edges of the tree have atoms `E`; only ad has them."""
+    nullary: str = "world"
+    """Atoms without arguments: world: they are about one extra node; drop: they are left out."""
+    negative_goals: bool = False
+    """Whether there are relations for negated goal literals. Without them, goals with such literals are refused."""
+
+    def __post_init__(self) -> None:
+        for name, known in (("kind", tuple(ENCODINGS)), ("nullary", NULLARY)):
+            value = getattr(self, name)
+            if value not in known:
+                raise ConfigurationError(f"encoding: {name} is {value!r}, expected one of {', '.join(known)}")
+        owners = " and ".join(encoding.name for encoding in ENCODINGS.values() if encoding.tree)
+        for name in ("depth_nodes", "tree_atoms"):
+            if not self.parts.tree and not getattr(self, name):
+                raise ConfigurationError(
+                    f"encoding: {name} cannot be switched off for {self.kind}, which has none; only {owners} has"
+                )
+
+    @property
+    def parts(self) -> Encoding:
+        """What the encoding is made of."""
+        return ENCODINGS[self.kind]
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether all candidates of a query share one graph, in which each is a node."""
+        return self.parts.is_joint
+
+    @property
+    def default_lookahead(self) -> str:
+        """Kind of lookahead to use where none is asked for."""
+        return "flat" if self.parts.needs_flat_lookahead else LookaheadSpec().kind
+
+    def check_lookahead(self, kind: str) -> None:
+        """Raises a `ConfigurationError` if the encoding cannot express trees of this kind of lookahead."""
+        if self.parts.needs_flat_lookahead and kind != "flat":
+            raise ConfigurationError(f"encoding: {self.kind} needs a flat lookahead, lookahead.kind is {kind}")

@@ -34,11 +34,13 @@ Symmetry find_symmetry(const Task& task, std::span<const Code> state, std::span<
     std::vector<Object> row(static_cast<std::size_t>(task.max_arity) + 1);
     auto add = [&](std::uint64_t role, std::int32_t predicate, const Object* values) {
         const std::int32_t arity = task.arity[static_cast<std::size_t>(predicate)];
-        atoms.push_back({join(role, static_cast<std::uint64_t>(predicate)), static_cast<std::int32_t>(arguments.size()), arity});
+        atoms.push_back(
+            {join(role, static_cast<std::uint64_t>(predicate)), static_cast<std::int32_t>(arguments.size()), arity});
         arguments.insert(arguments.end(), values, values + arity);
     };
     for (std::int32_t p = 0; p < task.predicates(); ++p)
-        for (std::int32_t i = 0; i < task.statics[static_cast<std::size_t>(p)].size; ++i) add(0, p, task.statics[static_cast<std::size_t>(p)].row(i));
+        for (std::int32_t i = 0; i < task.statics[static_cast<std::size_t>(p)].size; ++i)
+            add(0, p, task.statics[static_cast<std::size_t>(p)].row(i));
     auto add_codes = [&](std::span<const Code> codes, std::uint64_t role, bool compare) {
         for (Code code : codes) {
             const bool holds = compare && std::binary_search(state.begin(), state.end(), code);
@@ -52,7 +54,9 @@ Symmetry find_symmetry(const Task& task, std::span<const Code> state, std::span<
 
     std::vector<std::uint64_t> start(objects);
     for (std::size_t o = 0; o < objects; ++o) start[o] = mix(static_cast<std::uint64_t>(task.object_type[o]) + 1);
-    for (Object constant : task.constants) start[static_cast<std::size_t>(constant)] = join(start[static_cast<std::size_t>(constant)], static_cast<std::uint64_t>(constant) + 7);
+    for (Object constant : task.constants)
+        start[static_cast<std::size_t>(constant)] =
+            join(start[static_cast<std::size_t>(constant)], static_cast<std::uint64_t>(constant) + 7);
 
     Symmetry result;
     // 1-WL: an object's colour is refined by the multiset of its atoms with all their colours, until nothing splits.
@@ -63,9 +67,12 @@ Symmetry find_symmetry(const Task& task, std::span<const Code> state, std::span<
         std::vector<std::uint64_t> sums(objects, 0);
         for (const auto& atom : atoms) {
             std::uint64_t hash = atom.label;
-            for (std::int32_t i = 0; i < atom.arity; ++i) hash = join(hash, colour[static_cast<std::size_t>(arguments[static_cast<std::size_t>(atom.begin + i)])]);
             for (std::int32_t i = 0; i < atom.arity; ++i)
-                sums[static_cast<std::size_t>(arguments[static_cast<std::size_t>(atom.begin + i)])] += join(hash, static_cast<std::uint64_t>(i));
+                hash =
+                    join(hash, colour[static_cast<std::size_t>(arguments[static_cast<std::size_t>(atom.begin + i)])]);
+            for (std::int32_t i = 0; i < atom.arity; ++i)
+                sums[static_cast<std::size_t>(arguments[static_cast<std::size_t>(atom.begin + i)])] +=
+                    join(hash, static_cast<std::uint64_t>(i));
         }
         for (std::size_t o = 0; o < objects; ++o) colour[o] = join(colour[o], sums[o]);
         std::size_t refined = 0;

@@ -9,8 +9,9 @@
 namespace saltus {
 
 struct Symmetry {
-    std::vector<std::int32_t> colour;  // [objects]: stable 1-WL colour over state, goal and statics, numbered by first object
-    std::vector<std::int32_t> rank;    // [objects]: how many earlier objects can be exchanged with this one
+    std::vector<std::int32_t>
+        colour;  // [objects]: stable 1-WL colour over state, goal and statics, numbered by first object
+    std::vector<std::int32_t> rank;  // [objects]: how many earlier objects can be exchanged with this one
 };
 
 // Objects that schemas name have colours of their own: exchanging them would change what actions do.

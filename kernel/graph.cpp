@@ -32,7 +32,8 @@ void in_parallel(std::size_t count, std::int32_t threads, std::int64_t work, Bod
             if (!failed.exchange(true)) failure = std::current_exception();
         }
     };
-    const std::int64_t useful = std::min({static_cast<std::int64_t>(threads), static_cast<std::int64_t>(count), 1 + work / kWorkPerThread});
+    const std::int64_t useful =
+        std::min({static_cast<std::int64_t>(threads), static_cast<std::int64_t>(count), 1 + work / kWorkPerThread});
     std::vector<std::thread> team;
     try {
         for (std::int64_t i = 1; i < useful; ++i) team.emplace_back(run);
@@ -51,7 +52,8 @@ void require(bool condition, const char* message) {
 
 void check_codes(const Task& task, std::span<const Code> codes) {
     for (std::size_t i = 1; i < codes.size(); ++i) require(codes[i - 1] < codes[i], "codes are not ascending");
-    require(codes.empty() || (codes.front() >= 0 && codes.back() < task.code_offset.back()), "codes do not belong to this task");
+    require(codes.empty() || (codes.front() >= 0 && codes.back() < task.code_offset.back()),
+            "codes do not belong to this task");
 }
 
 template <typename Value>
@@ -68,14 +70,16 @@ void check_offsets(std::span<const std::int64_t> offset, std::size_t parts, std:
 // Every relation is as wide as the atoms that are written to it.
 void check_arities(const GraphLayout& layout, const Task& task) {
     auto check = [&](std::int32_t relation, std::int32_t width) {
-        require(relation < narrow(layout.relations()) && (relation < 0 || layout.arity[index(relation)] == width), "relation has a wrong arity");
+        require(relation < narrow(layout.relations()) && (relation < 0 || layout.arity[index(relation)] == width),
+                "relation has a wrong arity");
     };
     for (std::size_t role = 0; role < kRoles; ++role) {
         const std::int32_t anchor = role >= kAdded && layout.encoding == Encoding::aggregated_delta ? 1 : 0;
         for (std::size_t predicate = 0; predicate < layout.predicates(); ++predicate) {
             const std::int32_t relation = layout.relation[role * layout.predicates() + predicate];
             check(relation, anchor + std::max(1, task.arity[predicate]));
-            require(relation < 0 || task.arity[predicate] > 0 || layout.world, "an atom without arguments needs the world node");
+            require(relation < 0 || task.arity[predicate] > 0 || layout.world,
+                    "an atom without arguments needs the world node");
         }
     }
     for (std::size_t schema = 0; schema < layout.of_schema.size(); ++schema)
@@ -84,7 +88,8 @@ void check_arities(const GraphLayout& layout, const Task& task) {
     for (std::int32_t relation : {layout.edge, layout.order, layout.level}) check(relation, 2);
     auto known = [](std::int32_t relation) { return relation >= 0; };
     require(std::all_of(layout.of_type.begin(), layout.of_type.end(), known), "a type has no relation");
-    require(layout.encoding != Encoding::aggregated_actions || std::all_of(layout.of_schema.begin(), layout.of_schema.end(), known),
+    require(layout.encoding != Encoding::aggregated_actions ||
+                std::all_of(layout.of_schema.begin(), layout.of_schema.end(), known),
             "a schema has no relation");
     require(known(layout.order) == known(layout.level), "depth nodes have only one of their two relations");
 }
@@ -103,10 +108,12 @@ void check_query(const GraphLayout& layout, const GraphQuery& query) {
         for (std::size_t node = 1; node < nodes; ++node) {
             const std::int32_t schema = query.schema[node];
             require(schema >= 0 && index(schema) < task.schemas.size(), "tree has an unknown schema");
-            require(index(query.argument_offset[node + 1] - query.argument_offset[node]) == task.schemas[index(schema)].pattern.domains.size(),
+            require(index(query.argument_offset[node + 1] - query.argument_offset[node]) ==
+                        task.schemas[index(schema)].pattern.domains.size(),
                     "tree has an action with a wrong number of arguments");
         }
-        for (Object object : query.argument) require(object >= 0 && object < task.objects(), "tree has an unknown object");
+        for (Object object : query.argument)
+            require(object >= 0 && object < task.objects(), "tree has an unknown object");
         return;
     }
     check_offsets(query.added_offset, nodes, query.added.size());
@@ -126,7 +133,9 @@ public:
     explicit GoalSet(std::span<const Code> codes) : codes_(codes), maybe_(std::bit_ceil(16 * codes.size() + 1), 0) {
         for (Code code : codes) maybe_[slot(code)] = 1;
     }
-    bool contains(Code code) const { return maybe_[slot(code)] != 0 && std::binary_search(codes_.begin(), codes_.end(), code); }
+    bool contains(Code code) const {
+        return maybe_[slot(code)] != 0 && std::binary_search(codes_.begin(), codes_.end(), code);
+    }
 
 private:
     std::size_t slot(Code code) const { return index(code) & (maybe_.size() - 1); }
@@ -141,10 +150,13 @@ struct Goals {
     GoalSet negative;
 };
 
-// -- atoms: the same walk over a graph counts and writes them ----------------------------------------------------------
+// -- atoms: the same walk over a graph counts and writes them
+// ----------------------------------------------------------
 
 // Number of the graph's first state, action or depth node.
-std::int32_t first_extra(const GraphLayout& layout, const Task& task) { return task.objects() + (layout.world ? 1 : 0); }
+std::int32_t first_extra(const GraphLayout& layout, const Task& task) {
+    return task.objects() + (layout.world ? 1 : 0);
+}
 
 // Counts the atoms of every relation.
 class Counter {
@@ -152,10 +164,14 @@ public:
     explicit Counter(std::int64_t* counts) : counts_(counts) {}
 
     void ground(std::int32_t relation, std::int32_t, Code, std::int32_t) { ++counts_[relation]; }
-    void rows(std::int32_t relation, const Object*, std::size_t count, std::int32_t) { counts_[relation] += static_cast<std::int64_t>(count); }
+    void rows(std::int32_t relation, const Object*, std::size_t count, std::int32_t) {
+        counts_[relation] += static_cast<std::int64_t>(count);
+    }
     void action(std::int32_t relation, std::int32_t, std::span<const Object>) { ++counts_[relation]; }
     void pair(std::int32_t relation, std::int32_t, std::int32_t) { ++counts_[relation]; }
-    void ordered_pairs(std::int32_t relation, std::int32_t, std::int64_t count) { counts_[relation] += count * (count - 1) / 2; }
+    void ordered_pairs(std::int32_t relation, std::int32_t, std::int64_t count) {
+        counts_[relation] += count * (count - 1) / 2;
+    }
 
 private:
     std::int64_t* counts_;
@@ -164,7 +180,8 @@ private:
 // Writes the atoms of every relation to its place; `base` is the number of the graph's first node.
 class Writer {
 public:
-    Writer(std::int32_t** places, std::int32_t base, std::int32_t objects) : places_(places), base_(base), objects_(objects) {}
+    Writer(std::int32_t** places, std::int32_t base, std::int32_t objects)
+        : places_(places), base_(base), objects_(objects) {}
 
     // Atom number `rest` of a predicate, after the anchor where there is one.
     void ground(std::int32_t relation, std::int32_t anchor, Code rest, std::int32_t arity) {
@@ -172,7 +189,8 @@ public:
         if (anchor >= 0) *out++ = base_ + anchor;
         if (arity == 0) *out++ = base_ + objects_;
         std::int32_t i = arity;
-        for (; i > 0 && rest > std::numeric_limits<std::uint32_t>::max(); rest /= objects_)  // then the division is cheaper
+        for (; i > 0 && rest > std::numeric_limits<std::uint32_t>::max();
+             rest /= objects_)  // then the division is cheaper
             out[--i] = base_ + static_cast<std::int32_t>(rest % objects_);
         auto small = static_cast<std::uint32_t>(rest);
         const auto radix = static_cast<std::uint32_t>(objects_);
@@ -182,8 +200,10 @@ public:
     void rows(std::int32_t relation, const Object* values, std::size_t count, std::int32_t arity) {
         std::int32_t* out = places_[relation];
         const std::size_t slots = count * static_cast<std::size_t>(std::max(1, arity));
-        if (arity == 0) std::fill(out, out + slots, base_ + objects_);
-        else for (std::size_t i = 0; i < slots; ++i) out[i] = base_ + values[i];
+        if (arity == 0)
+            std::fill(out, out + slots, base_ + objects_);
+        else
+            for (std::size_t i = 0; i < slots; ++i) out[i] = base_ + values[i];
         places_[relation] = out + slots;
     }
     void action(std::int32_t relation, std::int32_t node, std::span<const Object> arguments) {
@@ -198,7 +218,8 @@ public:
     }
     void ordered_pairs(std::int32_t relation, std::int32_t first, std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i)
-            for (std::int64_t k = i + 1; k < count; ++k) pair(relation, first + static_cast<std::int32_t>(i), first + static_cast<std::int32_t>(k));
+            for (std::int64_t k = i + 1; k < count; ++k)
+                pair(relation, first + static_cast<std::int32_t>(i), first + static_cast<std::int32_t>(k));
     }
 
 private:
@@ -218,9 +239,7 @@ public:
     void run(std::size_t node) {
         statics();
         switch (layout_.encoding) {
-            case Encoding::external:
-                state(node == 0 ? query_.state : successor(node), kTrue);
-                break;
+            case Encoding::external: state(node == 0 ? query_.state : successor(node), kTrue); break;
             case Encoding::internal:
                 state(query_.state, kTrue);
                 state(successor(node), kNextTrue);
@@ -241,7 +260,9 @@ public:
     }
 
 private:
-    const std::int32_t* relations_of(std::size_t role) const { return layout_.relation.data() + role * layout_.predicates(); }
+    const std::int32_t* relations_of(std::size_t role) const {
+        return layout_.relation.data() + role * layout_.predicates();
+    }
 
     // Calls `use(predicate, number of the atom among the predicate's, code)` for ascending codes.
     template <typename Use>
@@ -262,11 +283,13 @@ private:
         for (std::size_t predicate = 0; predicate < task_.statics.size(); ++predicate) {
             const Relation& atoms = task_.statics[predicate];
             const std::int32_t relation = relations_of(kTrue)[predicate];
-            if (relation >= 0) sink_.rows(relation, atoms.rows.data(), static_cast<std::size_t>(atoms.size), atoms.arity);
+            if (relation >= 0)
+                sink_.rows(relation, atoms.rows.data(), static_cast<std::size_t>(atoms.size), atoms.arity);
         }
         const GraphTask& task = *query_.task;
         for (std::size_t type = 0; type < layout_.of_type.size(); ++type) {
-            const std::span<const Object> members = part(std::span(task.type_object), std::span(task.type_offset), type);
+            const std::span<const Object> members =
+                part(std::span(task.type_object), std::span(task.type_offset), type);
             sink_.rows(layout_.of_type[type], members.data(), members.size(), 1);
         }
     }
@@ -289,7 +312,8 @@ private:
         changes(part(query_.added, query_.added_offset, node), anchor, kAdded, kAddedGoal, kAddedNegated);
         changes(part(query_.deleted, query_.deleted_offset, node), anchor, kDeleted, kDeletedGoal, kDeletedNegated);
     }
-    void changes(std::span<const Code> codes, std::int32_t anchor, std::size_t changed, std::size_t wanted, std::size_t unwanted) {
+    void changes(std::span<const Code> codes, std::int32_t anchor, std::size_t changed, std::size_t wanted,
+                 std::size_t unwanted) {
         each(codes, [&](std::size_t predicate, Code rest, Code code) {
             atom(changed, predicate, anchor, rest);
             if (goals_.positive.contains(code)) atom(wanted, predicate, anchor, rest);
@@ -316,7 +340,8 @@ private:
     void actions() {
         const std::int32_t first = first_extra(layout_, task_) - 1;  // of tree node 0, which has none
         for (std::size_t node = 1; node < query_.nodes(); ++node)
-            sink_.action(layout_.of_schema[index(query_.schema[node])], first + narrow(node), part(query_.argument, query_.argument_offset, node));
+            sink_.action(layout_.of_schema[index(query_.schema[node])], first + narrow(node),
+                         part(query_.argument, query_.argument_offset, node));
     }
 
     void tree() {
@@ -325,7 +350,8 @@ private:
         for (std::size_t node = 1; node < nodes; ++node) delta(node, first + narrow(node));
         if (layout_.edge >= 0)
             for (std::size_t node = 1; node < nodes; ++node)
-                if (query_.parent[node] != 0) sink_.pair(layout_.edge, first + query_.parent[node], first + narrow(node));
+                if (query_.parent[node] != 0)
+                    sink_.pair(layout_.edge, first + query_.parent[node], first + narrow(node));
         if (layout_.order < 0) return;
         const std::int32_t first_depth = first + narrow(nodes);
         sink_.ordered_pairs(layout_.order, first_depth, *std::max_element(query_.depth.begin(), query_.depth.end()));
@@ -362,20 +388,25 @@ public:
         std::int64_t work = 0;
         for (const GraphQuery& query : queries_) {
             const std::size_t codes = query.state.size() + query.goal_positive.size();
-            work += static_cast<std::int64_t>(query.added.size() + query.deleted.size() + codes * (is_joint() ? 1 : query.nodes()));
+            work += static_cast<std::int64_t>(query.added.size() + query.deleted.size() +
+                                              codes * (is_joint() ? 1 : query.nodes()));
         }
         in_parallel(queries_.size(), threads_, work, [&](std::size_t i) { check_query(layout_, queries_[i]); });
         for (const GraphQuery& query : queries_) goals_.emplace_back(query);
         place_graphs();
         start_.assign(places_.size() * relations_, 0);
-        in_parallel(places_.size(), threads_, work, [&](std::size_t i) { walk(i, Counter(start_.data() + i * relations_)); });
+        in_parallel(places_.size(), threads_, work,
+                    [&](std::size_t i) { walk(i, Counter(start_.data() + i * relations_)); });
         lay_out();
-        in_parallel(places_.size(), threads_, static_cast<std::int64_t>(batch_.arguments.size()), [&](std::size_t i) { fill(i); });
+        in_parallel(places_.size(), threads_, static_cast<std::int64_t>(batch_.arguments.size()),
+                    [&](std::size_t i) { fill(i); });
         return std::move(batch_);
     }
 
 private:
-    bool is_joint() const { return layout_.encoding == Encoding::aggregated_delta || layout_.encoding == Encoding::aggregated_actions; }
+    bool is_joint() const {
+        return layout_.encoding == Encoding::aggregated_delta || layout_.encoding == Encoding::aggregated_actions;
+    }
 
     template <typename Sink>
     void walk(std::size_t i, Sink sink) {
@@ -448,7 +479,8 @@ private:
             batch_.argument_offset.push_back(slots);
         }
         if (slots > kMaxIndex) throw std::overflow_error("arguments");
-        for (std::size_t i = 1; i < places_.size(); ++i) places_[i].first_slot = places_[i - 1].first_slot + places_[i - 1].slots;
+        for (std::size_t i = 1; i < places_.size(); ++i)
+            places_[i].first_slot = places_[i - 1].first_slot + places_[i - 1].slots;
         batch_.arguments.resize(index(slots));
         batch_.slot_order.resize(index(slots));
         batch_.slot_offset.resize(index(batch_.graph_offset.back()) + 1);

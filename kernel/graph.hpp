@@ -13,13 +13,35 @@
 
 namespace saltus {
 
-enum class Encoding : std::int32_t { aggregated_delta = 0, aggregated_actions = 1, external = 2, internal = 3, internal_delta = 4 };
+enum class Encoding : std::int32_t {
+    aggregated_delta = 0,
+    aggregated_actions = 1,
+    external = 2,
+    internal = 3,
+    internal_delta = 4
+};
 
 // What a relation says about an atom of its predicate; the order is that of ROLES in src/saltus/graph/assemble.py.
 enum Role : std::size_t {
-    kTrue, kGoalTrue, kGoalFalse, kNegatedTrue, kNegatedFalse,                                // in the root or the graph's own state
-    kNextTrue, kNextGoalTrue, kNextGoalFalse, kNextNegatedTrue, kNextNegatedFalse,            // in the successor
-    kAdded, kDeleted, kAddedGoal, kDeletedGoal, kAddedNegated, kDeletedNegated,
+    // In the root or in the graph's own state.
+    kTrue,
+    kGoalTrue,
+    kGoalFalse,
+    kNegatedTrue,
+    kNegatedFalse,
+    // In the successor.
+    kNextTrue,
+    kNextGoalTrue,
+    kNextGoalFalse,
+    kNextNegatedTrue,
+    kNextNegatedFalse,
+    // Among the changes.
+    kAdded,
+    kDeleted,
+    kAddedGoal,
+    kDeletedGoal,
+    kAddedNegated,
+    kDeletedNegated,
     kRoles
 };
 
@@ -51,7 +73,7 @@ struct GraphQuery {
     std::span<const Code> state;
     std::span<const Code> goal_positive;
     std::span<const Code> goal_negative;
-    std::span<const std::int32_t> parent;           // the tree's arrays, as in lookahead.hpp
+    std::span<const std::int32_t> parent;  // the tree's arrays, as in lookahead.hpp
     std::span<const std::int32_t> depth;
     std::span<const std::int32_t> schema;
     std::span<const std::int64_t> argument_offset;

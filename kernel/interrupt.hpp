@@ -1,7 +1,7 @@
 // Interrupt: long searches that somebody may want to stop.
 //
-// The core knows nothing of signals: it asks a function that its caller gives it, seldom and only on the caller's thread;
-// other threads that work for the same call see a flag.
+// The core knows nothing of signals: it asks a function that its caller gives it, seldom and only on the caller's
+// thread; other threads that work for the same call see a flag.
 #pragma once
 
 #include <atomic>

@@ -20,8 +20,8 @@ namespace saltus {
 
 namespace {
 
-constexpr std::int64_t kScratch = 1 << 26;     // bytes that a search may take for what is not part of the tree, at least
-constexpr std::uint32_t kPairSteps = 1024;    // a successor's pairs weigh as much as so many steps of a join
+constexpr std::int64_t kScratch = 1 << 26;  // bytes that a search may take for what is not part of the tree, at least
+constexpr std::uint32_t kPairSteps = 1024;  // a successor's pairs weigh as much as so many steps of a join
 constexpr std::int64_t kSortAtOnce = 1 << 20;  // bindings gathered before they are sorted; more are split by parameter
 
 struct Range {
@@ -65,7 +65,8 @@ void sort_bindings(std::vector<Object>& flat, std::size_t width) {
     const std::size_t count = flat.size() / width;
     bool sorted = true;
     for (std::size_t i = 1; i < count && sorted; ++i)
-        sorted = std::lexicographical_compare(&flat[(i - 1) * width], &flat[(i - 1) * width] + width, &flat[i * width], &flat[i * width] + width);
+        sorted = std::lexicographical_compare(&flat[(i - 1) * width], &flat[(i - 1) * width] + width, &flat[i * width],
+                                              &flat[i * width] + width);
     if (sorted) return;
     std::vector<std::uint32_t> order(count);
     for (std::size_t i = 0; i < count; ++i) order[i] = static_cast<std::uint32_t>(i);
@@ -76,14 +77,15 @@ void sort_bindings(std::vector<Object>& flat, std::size_t width) {
     std::vector<Object> result;
     result.reserve(flat.size());
     for (std::size_t i = 0; i < count; ++i)
-        if (i == 0 || !std::equal(row(order[i]), row(order[i]) + width, row(order[i - 1]))) result.insert(result.end(), row(order[i]), row(order[i]) + width);
+        if (i == 0 || !std::equal(row(order[i]), row(order[i]) + width, row(order[i - 1])))
+            result.insert(result.end(), row(order[i]), row(order[i]) + width);
     flat = std::move(result);
 }
 
 // Calls visit(binding) -> bool for every binding of the pattern in lexicographic order; false if visit stopped.
 template <typename Visit>
-bool in_order(Matcher& matcher, const Task& task, const Pattern& pattern, const MatchOptions& options, std::int64_t expected,
-              std::vector<Object>& prefix, std::size_t bound, Visit&& visit) {
+bool in_order(Matcher& matcher, const Task& task, const Pattern& pattern, const MatchOptions& options,
+              std::int64_t expected, std::vector<Object>& prefix, std::size_t bound, Visit&& visit) {
     const std::size_t width = pattern.domains.size();
     if (expected > kSortAtOnce && bound + 1 < width) {
         for (Object object : task.domains[static_cast<std::size_t>(pattern.domains[bound])].members) {
@@ -108,14 +110,16 @@ bool in_order(Matcher& matcher, const Task& task, const Pattern& pattern, const 
     if (width == 0) return !empty_binding || visit(std::vector<Object>{});
     sort_bindings(flat, width);
     for (std::size_t i = 0; i < flat.size(); i += width) {
-        std::copy(flat.begin() + static_cast<std::ptrdiff_t>(i), flat.begin() + static_cast<std::ptrdiff_t>(i + width), binding.begin());
+        std::copy(flat.begin() + static_cast<std::ptrdiff_t>(i), flat.begin() + static_cast<std::ptrdiff_t>(i + width),
+                  binding.begin());
         if (!visit(binding)) return false;
     }
     return true;
 }
 
 template <typename Visit>
-bool in_order(Matcher& matcher, const Task& task, const Pattern& pattern, const MatchOptions& options, std::int64_t expected, Visit&& visit) {
+bool in_order(Matcher& matcher, const Task& task, const Pattern& pattern, const MatchOptions& options,
+              std::int64_t expected, Visit&& visit) {
     std::vector<Object> prefix(pattern.domains.size(), kUnbound);
     return in_order(matcher, task, pattern, options, expected, prefix, 0, visit);
 }
@@ -131,7 +135,8 @@ Code ground(const Task& task, const Literal& literal, const std::vector<Object>&
 // Added and deleted atoms of an action in the state that the view shows, sorted; what is added is not deleted.
 class Changes {
 public:
-    Changes(const Task& task, const StateView& view) : task_(task), matcher_(view), arguments_(static_cast<std::size_t>(task.max_arity) + 1) {}
+    Changes(const Task& task, const StateView& view)
+        : task_(task), matcher_(view), arguments_(static_cast<std::size_t>(task.max_arity) + 1) {}
 
     void compute(const Schema& schema, const std::vector<Object>& binding) {
         adds.clear();
@@ -160,7 +165,8 @@ public:
 private:
     void collect(const Effect& effect, const std::vector<Object>& binding) {
         for (const Literal& literal : effect.adds) adds.push_back(ground(task_, literal, binding, arguments_.data()));
-        for (const Literal& literal : effect.deletes) deletes.push_back(ground(task_, literal, binding, arguments_.data()));
+        for (const Literal& literal : effect.deletes)
+            deletes.push_back(ground(task_, literal, binding, arguments_.data()));
     }
 
     const Task& task_;
@@ -187,7 +193,8 @@ public:
         for (std::size_t s = 0; s < task_.schemas.size(); ++s)
             for (const Effect& effect : task_.schemas[s].effects)
                 if (!task_.schemas[s].conditional)
-                    for (const Literal& literal : effect.adds) watches_[s].push_back(novelty_.watch(literal, task_.schemas[s].pattern.domains));
+                    for (const Literal& literal : effect.adds)
+                        watches_[s].push_back(novelty_.watch(literal, task_.schemas[s].pattern.domains));
     }
 
     // Out of memory is one more limit: the tree so far, cut off.
@@ -261,27 +268,30 @@ private:
             root_actions_ = saturating_sum(root_actions_, counts.back());
         }
         mode_ = spec_.root;
-        if (mode_ == RootMode::automatic) mode_ = spec_.width == 1 && root_actions_ > spec_.max_root_actions ? RootMode::classes : RootMode::all;
+        if (mode_ == RootMode::automatic)
+            mode_ = spec_.width == 1 && root_actions_ > spec_.max_root_actions ? RootMode::classes : RootMode::all;
         Symmetry symmetry;
-        if (mode_ == RootMode::classes) symmetry = find_symmetry(task_, query_.state, query_.goal_positive, query_.goal_negative);
+        if (mode_ == RootMode::classes)
+            symmetry = find_symmetry(task_, query_.state, query_.goal_positive, query_.goal_negative);
         for (std::size_t s = 0; s < task_.schemas.size() && !truncated_; ++s) {
             if (counts[s] == 0) continue;
             if (mode_ == RootMode::classes)
                 expand_root_classes(s, symmetry, counts[s]);
             else
-                in_order(matcher_, task_, task_.schemas[s].pattern, MatchOptions{}, counts[s], [&](const std::vector<Object>& binding) {
-                    return add_root_successor(s, binding);
-                });
+                in_order(matcher_, task_, task_.schemas[s].pattern, MatchOptions{}, counts[s],
+                         [&](const std::vector<Object>& binding) { return add_root_successor(s, binding); });
         }
         if (mode_ == RootMode::classes && spec_.kind != Kind::flat && !truncated_) mark_root_actions();
     }
 
-    // The first binding of every class: same schema, same colours, same pattern of equal arguments. Exchangeable objects
-    // beyond as many as the schema has parameters cannot make a first binding, so they are left out of the join.
+    // The first binding of every class: same schema, same colours, same pattern of equal arguments. Exchangeable
+    // objects beyond as many as the schema has parameters cannot make a first binding, so they are left out of the
+    // join.
     void expand_root_classes(std::size_t s, const Symmetry& symmetry, std::int64_t count) {
         const Pattern& pattern = task_.schemas[s].pattern;
         std::vector<std::uint8_t> mask(symmetry.rank.size());
-        for (std::size_t o = 0; o < mask.size(); ++o) mask[o] = symmetry.rank[o] < static_cast<std::int32_t>(pattern.domains.size()) ? 1 : 0;
+        for (std::size_t o = 0; o < mask.size(); ++o)
+            mask[o] = symmetry.rank[o] < static_cast<std::int32_t>(pattern.domains.size()) ? 1 : 0;
         MatchOptions options;
         options.mask = mask.data();
         std::set<std::vector<std::int32_t>> classes;
@@ -290,7 +300,8 @@ private:
             std::vector<std::int32_t> key;
             for (std::size_t i = 0; i < binding.size(); ++i) {
                 key.push_back(symmetry.colour[static_cast<std::size_t>(binding[i])]);
-                key.push_back(static_cast<std::int32_t>(std::find(binding.begin(), binding.end(), binding[i]) - binding.begin()));
+                key.push_back(
+                    static_cast<std::int32_t>(std::find(binding.begin(), binding.end(), binding[i]) - binding.begin()));
             }
             if (!classes.insert(std::move(key)).second) return true;
             if (static_cast<std::int64_t>(classes.size()) * class_bytes > budget_) truncated_ = true;
@@ -337,7 +348,8 @@ private:
 
     bool same_difference(const Node& node) const {
         auto equal = [&](const Range& range, const std::vector<Code>& codes) {
-            return range.size == codes.size() && std::equal(codes.begin(), codes.end(), codes_.begin() + static_cast<std::ptrdiff_t>(range.begin));
+            return range.size == codes.size() &&
+                   std::equal(codes.begin(), codes.end(), codes_.begin() + static_cast<std::ptrdiff_t>(range.begin));
         };
         return equal(node.added, added_) && equal(node.deleted, deleted_);
     }
@@ -365,7 +377,8 @@ private:
 
     // Whether no action of an unconditional schema can be novel any more.
     bool exhausted(std::size_t s) const {
-        return std::all_of(watches_[s].begin(), watches_[s].end(), [&](std::size_t number) { return novelty_.exhausted(number); });
+        return std::all_of(watches_[s].begin(), watches_[s].end(),
+                           [&](std::size_t number) { return novelty_.exhausted(number); });
     }
 
     void expand_fully(std::size_t number, std::size_t s) {
@@ -373,11 +386,11 @@ private:
         // Counting costs as much as a small join: only where there may be many bindings.
         std::int64_t expected = 1;
         for (std::int32_t domain : pattern.domains)
-            expected = saturating_product(expected, static_cast<std::int64_t>(task_.domains[static_cast<std::size_t>(domain)].members.size()));
+            expected = saturating_product(
+                expected, static_cast<std::int64_t>(task_.domains[static_cast<std::size_t>(domain)].members.size()));
         if (expected > kSortAtOnce) expected = matcher_.count(pattern);
-        in_order(matcher_, task_, pattern, MatchOptions{}, expected, [&](const std::vector<Object>& binding) {
-            return try_action(number, s, binding);
-        });
+        in_order(matcher_, task_, pattern, MatchOptions{}, expected,
+                 [&](const std::vector<Object>& binding) { return try_action(number, s, binding); });
     }
 
     struct FreshAtom {
@@ -393,7 +406,8 @@ private:
             for (Code code : slice(added ? node.fresh_added : node.fresh_deleted)) {
                 const std::int32_t predicate = task_.decode(code, arguments_.data());
                 fresh_.push_back({predicate, added, fresh_arguments_.size()});
-                fresh_arguments_.insert(fresh_arguments_.end(), arguments_.begin(), arguments_.begin() + task_.arity[static_cast<std::size_t>(predicate)]);
+                fresh_arguments_.insert(fresh_arguments_.end(), arguments_.begin(),
+                                        arguments_.begin() + task_.arity[static_cast<std::size_t>(predicate)]);
             }
         }
     }
@@ -408,7 +422,8 @@ private:
             for (const FreshAtom& atom : fresh_)
                 if (atom.predicate == literal.predicate && atom.added == literal.positive &&
                     matcher_.unify(schema.pattern, literal, fresh_arguments_.data() + atom.begin, binding))
-                    if (!matcher_.run(schema.pattern, binding, options, gate, emit, static_cast<std::int32_t>(l))) return;
+                    if (!matcher_.run(schema.pattern, binding, options, gate, emit, static_cast<std::int32_t>(l)))
+                        return;
         }
     }
 
@@ -473,7 +488,8 @@ private:
         sort_bindings(flat_, width);
         std::vector<Object> binding(width);
         for (std::size_t i = 0; i < flat_.size(); i += width) {
-            std::copy(flat_.begin() + static_cast<std::ptrdiff_t>(i), flat_.begin() + static_cast<std::ptrdiff_t>(i + width), binding.begin());
+            std::copy(flat_.begin() + static_cast<std::ptrdiff_t>(i),
+                      flat_.begin() + static_cast<std::ptrdiff_t>(i + width), binding.begin());
             if (!try_action(number, s, binding)) return;
         }
     }
@@ -514,7 +530,8 @@ private:
     bool mark_pairs(const Node& node) {
         build_difference(node);
         std::vector<Code> state;
-        std::set_difference(query_.state.begin(), query_.state.end(), deleted_.begin(), deleted_.end(), std::back_inserter(state));
+        std::set_difference(query_.state.begin(), query_.state.end(), deleted_.begin(), deleted_.end(),
+                            std::back_inserter(state));
         std::vector<Code> whole;
         std::set_union(state.begin(), state.end(), added_.begin(), added_.end(), std::back_inserter(whole));
         std::vector<Code> fresh;
@@ -542,7 +559,8 @@ private:
     }
 
     // result = (kept without removed) with extra; all sorted.
-    static void merge(std::span<const Code> kept, const std::vector<Code>& removed, const std::vector<Code>& extra, std::vector<Code>& result) {
+    static void merge(std::span<const Code> kept, const std::vector<Code>& removed, const std::vector<Code>& extra,
+                      std::vector<Code>& result) {
         std::size_t r = 0;
         std::size_t e = 0;
         for (Code code : kept) {
@@ -555,7 +573,9 @@ private:
         while (e < extra.size()) result.push_back(extra[e++]);
     }
 
-    std::span<const Code> slice(const Range& range) const { return std::span<const Code>(codes_).subspan(range.begin, range.size); }
+    std::span<const Code> slice(const Range& range) const {
+        return std::span<const Code>(codes_).subspan(range.begin, range.size);
+    }
 
     Range store(const std::vector<Code>& codes) {
         const Range range{codes_.size(), codes.size()};
@@ -566,7 +586,8 @@ private:
     // Appends the successor described by added_, deleted_ and changes_; false once the tree is full.
     bool append(std::size_t parent, std::size_t s, const std::vector<Object>& binding, bool novel, bool expandable) {
         const auto most = std::min<std::int64_t>(spec_.max_nodes, std::numeric_limits<std::int32_t>::max());
-        if (static_cast<std::int64_t>(nodes_.size()) >= most || static_cast<std::int64_t>(codes_.size()) >= spec_.max_atoms) {
+        if (static_cast<std::int64_t>(nodes_.size()) >= most ||
+            static_cast<std::int64_t>(codes_.size()) >= spec_.max_atoms) {
             truncated_ = true;
             return false;
         }
@@ -610,8 +631,10 @@ private:
         for (std::size_t i = first; i < nodes_.size(); ++i)
             if (nodes_[i].novel) novel.push_back(i);
         if (static_cast<std::int64_t>(novel.size()) <= spec_.capacity) return;
-        std::stable_sort(novel.begin(), novel.end(), [&](std::size_t a, std::size_t b) { return nodes_[a].goals > nodes_[b].goals; });
-        std::unordered_set<std::size_t> dropped(novel.begin() + static_cast<std::ptrdiff_t>(spec_.capacity), novel.end());
+        std::stable_sort(novel.begin(), novel.end(),
+                         [&](std::size_t a, std::size_t b) { return nodes_[a].goals > nodes_[b].goals; });
+        std::unordered_set<std::size_t> dropped(novel.begin() + static_cast<std::ptrdiff_t>(spec_.capacity),
+                                                novel.end());
         const bool leaves = nodes_[first].depth == 1 && mode_ != RootMode::novel;
         std::size_t to = first;
         for (std::size_t i = first; i < nodes_.size(); ++i) {
@@ -648,7 +671,8 @@ private:
             tree.novel.push_back(node.novel ? 1 : 0);
             tree.goals.push_back(node.goals);
             const auto arguments = pool_.begin() + static_cast<std::ptrdiff_t>(node.arguments.begin);
-            tree.argument.insert(tree.argument.end(), arguments, arguments + static_cast<std::ptrdiff_t>(node.arguments.size));
+            tree.argument.insert(tree.argument.end(), arguments,
+                                 arguments + static_cast<std::ptrdiff_t>(node.arguments.size));
             tree.argument_offset.push_back(static_cast<std::int64_t>(tree.argument.size()));
             const auto added = slice(node.added);
             tree.added.insert(tree.added.end(), added.begin(), added.end());
@@ -690,7 +714,8 @@ private:
 
 void Spec::check() const {
     auto within = [](auto value, std::int64_t least, std::int64_t most, const char* message) {
-        if (static_cast<std::int64_t>(value) < least || static_cast<std::int64_t>(value) > most) throw std::invalid_argument(message);
+        if (static_cast<std::int64_t>(value) < least || static_cast<std::int64_t>(value) > most)
+            throw std::invalid_argument(message);
     };
     within(kind, 0, 3, "spec: kind out of range");
     within(width, 1, 2, "spec: width out of range");
@@ -714,7 +739,8 @@ std::vector<Tree> lookahead_batch(std::span<const Query> queries, const Spec& sp
     auto work = [&]() {
         try {
             const Interrupt::Scope scope(interrupt);
-            for (std::size_t i = next++; i < queries.size() && !failed; i = next++) trees[i] = lookahead(queries[i], spec);
+            for (std::size_t i = next++; i < queries.size() && !failed; i = next++)
+                trees[i] = lookahead(queries[i], spec);
         } catch (...) {
             if (!failed.exchange(true)) failure = std::current_exception();
         }
@@ -739,13 +765,14 @@ Actions applicable(const Task& task, std::span<const Code> state, std::int64_t l
     result.argument_offset.push_back(0);
     for (std::size_t s = 0; s < task.schemas.size(); ++s) {
         const Pattern& pattern = task.schemas[s].pattern;
-        const bool go_on = in_order(matcher, task, pattern, MatchOptions{}, matcher.count(pattern), [&](const std::vector<Object>& binding) {
-            if (static_cast<std::int64_t>(result.schema.size()) >= limit) return false;
-            result.schema.push_back(static_cast<std::int32_t>(s));
-            result.argument.insert(result.argument.end(), binding.begin(), binding.end());
-            result.argument_offset.push_back(static_cast<std::int64_t>(result.argument.size()));
-            return true;
-        });
+        const bool go_on = in_order(
+            matcher, task, pattern, MatchOptions{}, matcher.count(pattern), [&](const std::vector<Object>& binding) {
+                if (static_cast<std::int64_t>(result.schema.size()) >= limit) return false;
+                result.schema.push_back(static_cast<std::int32_t>(s));
+                result.argument.insert(result.argument.end(), binding.begin(), binding.end());
+                result.argument_offset.push_back(static_cast<std::int64_t>(result.argument.size()));
+                return true;
+            });
         if (!go_on) break;
     }
     return result;
@@ -759,7 +786,8 @@ std::vector<std::int64_t> count_applicable(const Task& task, std::span<const Cod
     return counts;
 }
 
-std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> state, std::int32_t schema, std::int64_t index) {
+std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> state, std::int32_t schema,
+                                      std::int64_t index) {
     const StateView view(task, state);
     Matcher matcher(view);
     std::vector<Object> binding;
@@ -767,12 +795,15 @@ std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> st
     return binding;
 }
 
-std::vector<Code> successor(const Task& task, std::span<const Code> state, std::int32_t schema, std::span<const std::int32_t> arguments) {
+std::vector<Code> successor(const Task& task, std::span<const Code> state, std::int32_t schema,
+                            std::span<const std::int32_t> arguments) {
     const StateView view(task, state);
     Changes changes(task, view);
-    changes.compute(task.schemas[static_cast<std::size_t>(schema)], std::vector<Object>(arguments.begin(), arguments.end()));
+    changes.compute(task.schemas[static_cast<std::size_t>(schema)],
+                    std::vector<Object>(arguments.begin(), arguments.end()));
     std::vector<Code> kept;
-    std::set_difference(state.begin(), state.end(), changes.deletes.begin(), changes.deletes.end(), std::back_inserter(kept));
+    std::set_difference(state.begin(), state.end(), changes.deletes.begin(), changes.deletes.end(),
+                        std::back_inserter(kept));
     std::vector<Code> result;
     std::set_union(kept.begin(), kept.end(), changes.adds.begin(), changes.adds.end(), std::back_inserter(result));
     return result;

@@ -44,15 +44,15 @@ struct Tree {
     std::vector<std::int32_t> schema;           // [nodes], -1 for the root
     std::vector<std::int64_t> argument_offset;  // [nodes + 1]
     std::vector<std::int32_t> argument;
-    std::vector<std::uint8_t> novel;            // [nodes]
-    std::vector<std::int32_t> goals;            // [nodes]: satisfied goal literals
-    std::vector<std::int64_t> added_offset;     // [nodes + 1]: atoms that the root has not, sorted
+    std::vector<std::uint8_t> novel;         // [nodes]
+    std::vector<std::int32_t> goals;         // [nodes]: satisfied goal literals
+    std::vector<std::int64_t> added_offset;  // [nodes + 1]: atoms that the root has not, sorted
     std::vector<Code> added;
-    std::vector<std::int64_t> deleted_offset;   // [nodes + 1]: atoms of the root that are gone, sorted
+    std::vector<std::int64_t> deleted_offset;  // [nodes + 1]: atoms of the root that are gone, sorted
     std::vector<Code> deleted;
-    std::int64_t generated = 0;                 // actions looked at
-    std::int64_t root_actions = 0;              // applicable in the root
-    RootMode root = RootMode::all;              // the mode used, never automatic
+    std::int64_t generated = 0;     // actions looked at
+    std::int64_t root_actions = 0;  // applicable in the root
+    RootMode root = RootMode::all;  // the mode used, never automatic
     bool truncated = false;
 };
 
@@ -73,10 +73,12 @@ Actions applicable(const Task& task, std::span<const Code> state, std::int64_t l
 std::vector<std::int64_t> count_applicable(const Task& task, std::span<const Code> state);
 
 // The applicable action number `index` of a schema, in an order of the kernel's own.
-std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> state, std::int32_t schema, std::int64_t index);
+std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> state, std::int32_t schema,
+                                      std::int64_t index);
 
 // State after an applicable action.
-std::vector<Code> successor(const Task& task, std::span<const Code> state, std::int32_t schema, std::span<const std::int32_t> arguments);
+std::vector<Code> successor(const Task& task, std::span<const Code> state, std::int32_t schema,
+                            std::span<const std::int32_t> arguments);
 
 // Bindings of a lifted conjunction: different variables, different objects; at most `limit` of them, candidates in the
 // random order of `seed`, after at most `steps` steps of search.

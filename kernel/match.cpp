@@ -17,7 +17,9 @@ bool Matcher::unify(const Pattern& pattern, const Literal& literal, const Object
         const auto variable = static_cast<std::size_t>(term);
         if (binding[variable] == kUnbound) {
             const std::int32_t domain = pattern.domains[variable];
-            if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(arguments[i])]) return false;
+            if (domain >= 0 &&
+                !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(arguments[i])])
+                return false;
             binding[variable] = arguments[i];
         } else if (binding[variable] != arguments[i]) {
             return false;
@@ -52,7 +54,9 @@ bool Matcher::least_from(std::size_t variable) {
     std::int64_t best_rows = kMany;
     for (const Literal& literal : pattern_->literals) {
         if (!literal.positive || literal.predicate == kEquality) continue;
-        if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) == literal.terms.end()) continue;
+        if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) ==
+            literal.terms.end())
+            continue;
         const std::int64_t rows = estimate(literal);
         if (rows < best_rows) {
             best_rows = rows;
@@ -77,7 +81,9 @@ bool Matcher::least_from(std::size_t variable) {
         (*binding_)[variable] = object;
         bool possible = true;
         for (const Literal& literal : pattern_->literals) {
-            if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) == literal.terms.end()) continue;
+            if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) ==
+                literal.terms.end())
+                continue;
             if (fully_bound(literal))
                 possible = true_literal(literal);
             else if (literal.positive && literal.predicate != kEquality)

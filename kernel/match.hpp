@@ -31,8 +31,8 @@ public:
     // for the first completion found, and the others with the same wanted values are passed over.
     // `given`: a literal known to hold. False if emit stopped the enumeration or the steps ran out.
     template <typename Gate, typename Emit>
-    bool run(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options, Gate&& gate, Emit&& emit,
-             std::int32_t given = -1) {
+    bool run(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options, Gate&& gate,
+             Emit&& emit, std::int32_t given = -1) {
         start(pattern, binding, options);
         if (given >= 0) done_[static_cast<std::size_t>(given)] = 1;
         if (options.distinct && !all_distinct()) return true;
@@ -47,8 +47,8 @@ public:
     // The lexicographically least completion of `binding`, in place; false if there is none.
     bool least(const Pattern& pattern, std::vector<Object>& binding);
 
-    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62. Where the
-    // steps ran out (`steps_left` is negative), it means nothing.
+    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62. Where
+    // the steps ran out (`steps_left` is negative), it means nothing.
     std::int64_t count(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options);
     std::int64_t count(const Pattern& pattern) {
         std::vector<Object> binding(pattern.domains.size(), kUnbound);
@@ -62,7 +62,8 @@ public:
     std::int64_t steps_left() const { return steps_; }
 
     // Binds an atom's arguments to a literal's terms; false, with `binding` undefined, where they clash.
-    bool unify(const Pattern& pattern, const Literal& literal, const Object* arguments, std::vector<Object>& binding) const;
+    bool unify(const Pattern& pattern, const Literal& literal, const Object* arguments,
+               std::vector<Object>& binding) const;
 
 private:
     enum class Outcome { go_on, found, stop };
@@ -90,7 +91,8 @@ private:
     bool admits(std::size_t variable, Object object) const {
         if (options_.mask != nullptr && !options_.mask[object]) return false;
         const std::int32_t domain = pattern_->domains[variable];
-        if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(object)]) return false;
+        if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(object)])
+            return false;
         if (options_.distinct)
             for (Object other : *binding_)
                 if (other == object) return false;
@@ -105,11 +107,13 @@ private:
 
     // Truth of a fully bound literal.
     bool true_literal(const Literal& literal) const {
-        if (literal.predicate == kEquality) return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
+        if (literal.predicate == kEquality)
+            return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
         Code code = 0;
         for (std::int32_t term : literal.terms) code = code * task_.objects() + value(term);
         code += task_.code_offset[static_cast<std::size_t>(literal.predicate)];
-        const bool holds = task_.fluent[static_cast<std::size_t>(literal.predicate)] ? view_.holds(code) : task_.static_holds(code);
+        const bool holds =
+            task_.fluent[static_cast<std::size_t>(literal.predicate)] ? view_.holds(code) : task_.static_holds(code);
         return holds == literal.positive;
     }
 
@@ -166,7 +170,8 @@ private:
         if (prefix >= 2) {
             const auto [begin, end] = relation.rows_from(prefix_.data(), prefix);
             for (std::int32_t row = begin; row < end; ++row)
-                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row)))
+                    return false;
             return !fluent || extra_candidates(literal, visit);
         }
         for (std::size_t i = 0; i < literal.terms.size(); ++i) {
@@ -180,10 +185,12 @@ private:
         }
         if (best_position < literal.terms.size()) {
             for (std::int32_t row : relation.rows_with(best_position, value(literal.terms[best_position])))
-                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row)))
+                    return false;
         } else {
             for (std::int32_t row = 0; row < relation.size; ++row)
-                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row)))
+                    return false;
         }
         return !fluent || extra_candidates(literal, visit);
     }
@@ -314,7 +321,8 @@ private:
             return outcome == Outcome::go_on;
         };
         if (literal.predicate == kEquality) {
-            const Object known = value(literal.terms[0]) != kUnbound ? value(literal.terms[0]) : value(literal.terms[1]);
+            const Object known =
+                value(literal.terms[0]) != kUnbound ? value(literal.terms[0]) : value(literal.terms[1]);
             const Object row[2] = {known, known};
             visit(row);
         } else if (options_.shuffle != nullptr) {

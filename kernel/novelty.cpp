@@ -10,7 +10,10 @@ constexpr std::int64_t kDenseLimit = std::int64_t{1} << 25;  // 4 MiB of bits; a
 
 Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
                  std::span<const Code> goal_negative)
-    : task_(task), kind_(kind), goal_identity_(goal_identity), watches_of_(static_cast<std::size_t>(task.predicates())) {
+    : task_(task),
+      kind_(kind),
+      goal_identity_(goal_identity),
+      watches_of_(static_cast<std::size_t>(task.predicates())) {
     if (kind == Kind::iw) {
         total_ = task.code_offset.back();
     } else {
@@ -28,7 +31,8 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
             if (!task.fluent[p]) continue;
             std::int64_t combinations = task.arity[p] == 0 ? 1 : task.objects();
             if (kind == Kind::aiw)
-                for (std::int32_t i = 1; i < task.arity[p]; ++i) combinations = saturating_product(combinations, types_);
+                for (std::int32_t i = 1; i < task.arity[p]; ++i)
+                    combinations = saturating_product(combinations, types_);
             for (std::int32_t i = 0; i < std::max(1, task.arity[p]); ++i) {
                 base_[p].push_back(total_);
                 total_ = saturating_sum(total_, combinations);

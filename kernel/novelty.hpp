@@ -1,8 +1,9 @@
 // Novelty: which features of atoms a lookahead has seen.
 //
-// The features of a fluent atom depend on the kind of lookahead (iw: the atom itself; aiw: every argument with the types of
-// the others; baiw: every argument alone); nullary and unary atoms are their own feature, and an atom mentioned in the
-// goal has its identity instead of (or beside) the abstracted ones. Width 2 adds pairs of features of different atoms.
+// The features of a fluent atom depend on the kind of lookahead (iw: the atom itself; aiw: every argument with the
+// types of the others; baiw: every argument alone); nullary and unary atoms are their own feature, and an atom
+// mentioned in the goal has its identity instead of (or beside) the abstracted ones. Width 2 adds pairs of features of
+// different atoms.
 #pragma once
 
 #include <span>
@@ -30,8 +31,8 @@ public:
     std::size_t watch(const Literal& literal, const std::vector<std::int32_t>& domains);
     bool exhausted(std::size_t number) const { return watches_[number].open == 0; }
 
-    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen. Stops in between, and is
-    // full, where the pairs would take more than `budget` bytes.
+    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen. Stops in between, and
+    // is full, where the pairs would take more than `budget` bytes.
     bool mark_pairs(std::span<const Code> added, std::span<const Code> state, std::int64_t budget);
     bool full() const { return full_; }
 
@@ -63,7 +64,8 @@ private:
     std::vector<std::int64_t> features_of(Code code) const;
 
     bool seen(std::int64_t feature) const {
-        return dense_ ? (bits_[static_cast<std::size_t>(feature) >> 6] >> (feature & 63) & 1) != 0 : sparse_.contains(feature);
+        return dense_ ? (bits_[static_cast<std::size_t>(feature) >> 6] >> (feature & 63) & 1) != 0
+                      : sparse_.contains(feature);
     }
     bool see(std::int64_t feature) {
         if (!dense_) return sparse_.insert(feature);
@@ -78,7 +80,7 @@ private:
     Kind kind_;
     GoalIdentity goal_identity_;
     std::unordered_map<Code, std::int64_t> goal_feature_;
-    std::vector<std::int32_t> object_type_;        // [objects]: types that some object has, numbered without gaps
+    std::vector<std::int32_t> object_type_;  // [objects]: types that some object has, numbered without gaps
     std::int64_t types_ = 0;
     std::vector<std::vector<std::int64_t>> base_;  // [predicates][arity]: first feature of a position; wide: its number
     std::int64_t total_ = 0;

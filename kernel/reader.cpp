@@ -36,14 +36,21 @@ std::size_t line_end(std::string_view text, std::size_t i) {
     return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) : text.size();
 }
 
-// Number of tokens, so that the arrays are allocated once: growing them by doubling would cost a third of the peak memory.
+// Number of tokens, so that the arrays are allocated once: growing them by doubling would cost a third of the peak
+// memory.
 std::size_t count_tokens(std::string_view text) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < text.size();) {
         switch (kind_of(text[i])) {
             case open:
-            case close: ++count; ++i; break;
-            case name: ++count; i = name_end(text, i); break;
+            case close:
+                ++count;
+                ++i;
+                break;
+            case name:
+                ++count;
+                i = name_end(text, i);
+                break;
             case comment: i = line_end(text, i); break;
             default: ++i; break;
         }
@@ -64,7 +71,8 @@ public:
         std::size_t mask = slots_.size() - 1;
         std::size_t i = hash & mask;
         for (; slots_[i].symbol >= 0; i = (i + 1) & mask)
-            if (slots_[i].hash == hash && same(symbols_[static_cast<std::size_t>(slots_[i].symbol)], text)) return slots_[i].symbol;
+            if (slots_[i].hash == hash && same(symbols_[static_cast<std::size_t>(slots_[i].symbol)], text))
+                return slots_[i].symbol;
         auto symbol = static_cast<std::int32_t>(symbols_.size());
         std::string copy(text);
         for (char& c : copy) c = static_cast<char>(lower(c));
@@ -235,7 +243,8 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
         for (std::int32_t k = 0; k < arity; ++k) {
             const std::int32_t symbol = at(i + 2 + k);
             if (symbol < 0) return false;
-            if (static_cast<std::size_t>(symbol) >= tables.object_of_symbol.size()) throw std::invalid_argument("read_atoms: unknown symbol");
+            if (static_cast<std::size_t>(symbol) >= tables.object_of_symbol.size())
+                throw std::invalid_argument("read_atoms: unknown symbol");
             const std::int32_t object = tables.object_of_symbol[static_cast<std::size_t>(symbol)];
             if (object < 0) return false;
             const auto slot = static_cast<std::size_t>(tables.first_slot[static_cast<std::size_t>(predicate)] + k);
@@ -250,7 +259,8 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
         if (at(i) >= kClose) return result;  // a word
         if (~at(i) <= i || ~at(i) >= end) throw std::invalid_argument("read_atoms: a list ends outside of the range");
         if (at(i + 1) < 0) return result;  // an empty list, or a list instead of a predicate
-        if (static_cast<std::size_t>(at(i + 1)) >= tables.predicate_of_symbol.size()) throw std::invalid_argument("read_atoms: unknown symbol");
+        if (static_cast<std::size_t>(at(i + 1)) >= tables.predicate_of_symbol.size())
+            throw std::invalid_argument("read_atoms: unknown symbol");
         const std::int32_t predicate = tables.predicate_of_symbol[static_cast<std::size_t>(at(i + 1))];
         if (predicate == kSpecialHead) {
             result.special.push_back(i);
@@ -262,7 +272,8 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
             return result;
         }
         result.predicate.push_back(predicate);
-        if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start, result.argument.size() - start)) {
+        if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start,
+                         result.argument.size() - start)) {
             result.duplicate.push_back(i);
             result.predicate.pop_back();
             result.argument.resize(start);

@@ -1,8 +1,8 @@
 // Reader: PDDL text -> flat token arrays, and token arrays -> ground atoms.
 //
 // Takes bytes, gives integers; knows parentheses, names and ground atoms, nothing else of PDDL. Positions are byte
-// offsets: line and column are worked out only when an error is reported. Cost: two passes over the text, 8 bytes a token.
-// Twin in Python: src/saltus/pddl/reference.py.
+// offsets: line and column are worked out only when an error is reported. Cost: two passes over the text, 8 bytes a
+// token. Twin in Python: src/saltus/pddl/reference.py.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ inline constexpr std::int32_t kClose = -1;  // ")" ; "(" is ~(index of its ")"),
 
 enum class ScanError : std::int32_t {
     none = 0,
-    empty = 1,       // no expression at all
-    character = 2,   // a byte that is no part of PDDL
-    extra_close = 3, // ")" without "("
-    unclosed = 4,    // "(" without ")"
-    outside = 5,     // a name outside of all parentheses
-    second = 6,      // a second expression after the first
-    nesting = 7,     // deeper than the limit
+    empty = 1,        // no expression at all
+    character = 2,    // a byte that is no part of PDDL
+    extra_close = 3,  // ")" without "("
+    unclosed = 4,     // "(" without ")"
+    outside = 5,      // a name outside of all parentheses
+    second = 6,       // a second expression after the first
+    nesting = 7,      // deeper than the limit
 };
 
 struct Tokens {

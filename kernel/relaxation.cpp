@@ -50,7 +50,8 @@ std::vector<Rule> rules_of(const Task& task) {
     for (const Schema& schema : task.schemas)
         for (const Effect& effect : schema.effects)
             for (const Literal& head : effect.adds) {
-                rules.push_back({{effect.when.domains, conditions_of(task, schema, effect)}, &head,
+                rules.push_back({{effect.when.domains, conditions_of(task, schema, effect)},
+                                 &head,
                                  std::vector<std::uint8_t>(effect.when.domains.size(), 0)});
                 mark_variables(head, rules.back().wanted);
             }
@@ -70,7 +71,8 @@ std::vector<Split> splits_of(const Task& task) {
     for (const Schema& schema : task.schemas)
         for (const Effect& effect : schema.effects) {
             if (effect.adds.empty()) continue;
-            Split split{{effect.when.domains, {}}, {}, &effect.adds, std::vector<std::uint8_t>(effect.when.domains.size(), 0)};
+            Split split{
+                {effect.when.domains, {}}, {}, &effect.adds, std::vector<std::uint8_t>(effect.when.domains.size(), 0)};
             for (Literal& literal : conditions_of(task, schema, effect))
                 (is_fluent(task, literal) ? split.changing : split.fixed.literals).push_back(std::move(literal));
             for (const auto* literals : {&std::as_const(split.changing), &effect.adds})
@@ -83,11 +85,14 @@ std::vector<Split> splits_of(const Task& task) {
 }  // namespace
 
 // Round by round; from the second on, only bindings that use an atom of the round before are looked for.
-std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal, std::int64_t work) {
+std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal,
+                                    std::int64_t work) {
     std::vector<Code> atoms(state.begin(), state.end());
     KeySet reached(2 * atoms.size() + 16);
     for (Code code : atoms) reached.insert(code);
-    auto satisfied = [&] { return std::all_of(goal.begin(), goal.end(), [&](Code code) { return reached.contains(code); }); };
+    auto satisfied = [&] {
+        return std::all_of(goal.begin(), goal.end(), [&](Code code) { return reached.contains(code); });
+    };
     if (satisfied()) return true;
     const std::vector<Rule> rules = rules_of(task);
     std::vector<Code> fresh;
@@ -108,7 +113,9 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
                 matcher.run(rule.pattern, binding, options, gate, emit, given);
                 work = matcher.steps_left();
             };
-            auto is_new = [&](const std::vector<Object>& bound) { return !reached.contains(code_of(task, *rule.head, bound)); };
+            auto is_new = [&](const std::vector<Object>& bound) {
+                return !reached.contains(code_of(task, *rule.head, bound));
+            };
             auto add = [&](const std::vector<Object>& bound) {
                 const Code code = code_of(task, *rule.head, bound);
                 if (reached.insert(code)) next.push_back(code);
@@ -124,7 +131,8 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
                 if (work < 0) return std::nullopt;
                 const std::int32_t predicate = task.decode(code, arguments.data());
                 for (std::size_t l = 0; l < literals.size(); ++l)
-                    if (literals[l].predicate == predicate && matcher.unify(rule.pattern, literals[l], arguments.data(), binding))
+                    if (literals[l].predicate == predicate &&
+                        matcher.unify(rule.pattern, literals[l], arguments.data(), binding))
                         match(is_new, add, static_cast<std::int32_t>(l));
             }
         }
@@ -163,7 +171,8 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
         counting.steps = matcher.steps_left();
         if (counting.steps < 0) return;
         rules = saturating_sum(rules, count);
-        conditions = saturating_sum(conditions, saturating_product(count, static_cast<std::int64_t>(split.changing.size())));
+        conditions =
+            saturating_sum(conditions, saturating_product(count, static_cast<std::int64_t>(split.changing.size())));
         heads = saturating_sum(heads, saturating_product(count, static_cast<std::int64_t>(split.heads->size())));
         if (saturating_sum(conditions, heads) > limit) return;
     }
@@ -180,7 +189,8 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
         matcher.run(split.fixed, binding, options, [&](const std::vector<Object>& bound) {
             if (split.changing.empty()) ready_.push_back(static_cast<std::int32_t>(open_.size()));
             open_.push_back(static_cast<std::int32_t>(split.changing.size()));
-            for (const Literal& literal : split.changing) condition.push_back(atoms_.number(code_of(task, literal, bound)));
+            for (const Literal& literal : split.changing)
+                condition.push_back(atoms_.number(code_of(task, literal, bound)));
             for (const Literal& literal : *split.heads) head_.push_back(atoms_.number(code_of(task, literal, bound)));
             first_head_.push_back(static_cast<std::int32_t>(head_.size()));
             return true;
@@ -194,7 +204,8 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
     std::size_t at = 0;
     for (std::size_t rule = 0; rule < open_.size(); ++rule)
         for (std::int32_t i = 0; i < open_[rule]; ++i)
-            use_[static_cast<std::size_t>(next[static_cast<std::size_t>(condition[at++])]++)] = static_cast<std::int32_t>(rule);
+            use_[static_cast<std::size_t>(next[static_cast<std::size_t>(condition[at++])]++)] =
+                static_cast<std::int32_t>(rule);
     complete_ = true;
 }
 

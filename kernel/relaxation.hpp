@@ -10,16 +10,17 @@
 namespace saltus {
 
 // Whether the positive goal atoms are reached from a state by actions that delete nothing and whose negative
-// preconditions are taken as true. If not, no plan leads from the state to the goal; if so, nothing is known. There is no
-// answer once the work done (atoms indexed, anew in every round of actions, and steps of joins) exceeds `work`.
-std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal, std::int64_t work);
+// preconditions are taken as true. If not, no plan leads from the state to the goal; if so, nothing is known. There is
+// no answer once the work done (atoms indexed, anew in every round of actions, and steps of joins) exceeds `work`.
+std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal,
+                                    std::int64_t work);
 
 // The same question by one pass over ground rules, for tasks that have few of them. They are grounded by what never
 // changes (types, static atoms, equality), hence hold in every state.
 class GroundRelaxation {
 public:
-    // Grounds nothing if rules could have more than `limit` atoms in all, if counting them takes more than `limit` steps, or
-    // if memory does not suffice.
+    // Grounds nothing if rules could have more than `limit` atoms in all, if counting them takes more than `limit`
+    // steps, or if memory does not suffice.
     GroundRelaxation(const Task& task, std::int64_t limit);
     GroundRelaxation() = default;
 
@@ -37,8 +38,8 @@ private:
     std::vector<std::int32_t> ready_;       // rules without a condition
     std::vector<std::int32_t> first_head_;  // [rules + 1]
     std::vector<std::int32_t> head_;
-    std::vector<std::int32_t> first_use_;   // [atoms + 1]
-    std::vector<std::int32_t> use_;         // rules that an atom is a condition of, once for every time it is
+    std::vector<std::int32_t> first_use_;  // [atoms + 1]
+    std::vector<std::int32_t> use_;        // rules that an atom is a condition of, once for every time it is
 };
 
 }  // namespace saltus

@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kWorthAThread = 1 << 16;  // numbers to reduce
 
 template <typename Real, bool Maximum>
-void reduce_range(const Real* values, std::int64_t width, std::span<const std::int32_t> offset, const std::int32_t* source,
-                  Real* result, std::int64_t begin, std::int64_t end) {
+void reduce_range(const Real* values, std::int64_t width, std::span<const std::int32_t> offset,
+                  const std::int32_t* source, Real* result, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
         Real* out = result + i * width;
         std::fill(out, out + width, Maximum ? -std::numeric_limits<Real>::infinity() : Real{0});
@@ -58,7 +58,9 @@ void reduce_segments(const Real* values, std::int64_t width, std::span<const std
     run_team(work, static_cast<std::size_t>(parts));
 }
 
-template void reduce_segments<float>(const float*, std::int64_t, std::span<const std::int32_t>, const std::int32_t*, float*, bool, std::int32_t);
-template void reduce_segments<double>(const double*, std::int64_t, std::span<const std::int32_t>, const std::int32_t*, double*, bool, std::int32_t);
+template void reduce_segments<float>(const float*, std::int64_t, std::span<const std::int32_t>, const std::int32_t*,
+                                     float*, bool, std::int32_t);
+template void reduce_segments<double>(const double*, std::int64_t, std::span<const std::int32_t>, const std::int32_t*,
+                                      double*, bool, std::int32_t);
 
 }  // namespace saltus

@@ -30,7 +30,9 @@ public:
     bool root_row_alive(std::int32_t predicate, std::int32_t row) const {
         return alive_[static_cast<std::size_t>(first_atom_[static_cast<std::size_t>(predicate)] + row)] != 0;
     }
-    std::span<const Object> extra_rows(std::int32_t predicate) const { return extra_[static_cast<std::size_t>(predicate)]; }
+    std::span<const Object> extra_rows(std::int32_t predicate) const {
+        return extra_[static_cast<std::size_t>(predicate)];
+    }
     std::int32_t extra_count(std::int32_t predicate) const { return extra_size_[static_cast<std::size_t>(predicate)]; }
 
 private:

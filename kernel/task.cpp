@@ -40,8 +40,10 @@ std::pair<std::int32_t, std::int32_t> Relation::rows_from(const Object* prefix, 
         std::int32_t high = end;
         while (low < high) {
             const std::int32_t middle = low + (high - low) / 2;
-            if (before(middle, or_equal)) low = middle + 1;
-            else high = middle;
+            if (before(middle, or_equal))
+                low = middle + 1;
+            else
+                high = middle;
         }
         return low;
     };
@@ -68,7 +70,8 @@ public:
     std::size_t count() {
         const std::int32_t value = next();
         if (value < 0) throw std::invalid_argument("task program has a negative count");
-        if (static_cast<std::size_t>(value) > values_.size() - at_) throw std::invalid_argument("task program ends early");
+        if (static_cast<std::size_t>(value) > values_.size() - at_)
+            throw std::invalid_argument("task program ends early");
         return static_cast<std::size_t>(value);
     }
     Literal literal() {
@@ -121,7 +124,8 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
             if (object < 0 || object >= objects()) throw std::invalid_argument("task: object of a domain out of range");
             domain.allowed[static_cast<std::size_t>(object)] = 1;
         }
-        if (!strictly_ascending(domain.members)) throw std::invalid_argument("task: objects of a domain are not ascending");
+        if (!strictly_ascending(domain.members))
+            throw std::invalid_argument("task: objects of a domain are not ascending");
     }
     if (domains.empty() || domains.back().members.size() != object_type.size())
         throw std::invalid_argument("task: the last domain does not hold all objects");
@@ -145,10 +149,12 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
                     if (literal.predicate < 0 || !fluent[static_cast<std::size_t>(literal.predicate)])
                         throw std::invalid_argument("task: an effect changes a predicate that is not fluent");
                 }
-            if (effect.when.domains.size() > schema.pattern.domains.size() || !effect.when.literals.empty()) schema.conditional = true;
+            if (effect.when.domains.size() > schema.pattern.domains.size() || !effect.when.literals.empty())
+                schema.conditional = true;
             for (const auto& literal : effect.adds)
                 for (std::int32_t term : literal.terms)
-                    if (term >= 0 && static_cast<std::size_t>(term) < schema.projected.size()) schema.projected[static_cast<std::size_t>(term)] = 1;
+                    if (term >= 0 && static_cast<std::size_t>(term) < schema.projected.size())
+                        schema.projected[static_cast<std::size_t>(term)] = 1;
         }
         schema.projects = std::find(schema.projected.begin(), schema.projected.end(), 0) != schema.projected.end();
         auto note = [&](const std::vector<Literal>& literals) {
@@ -177,15 +183,19 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
         const auto rows = static_cast<std::size_t>(static_start[2 * p + 1]);
         const std::int64_t values = saturating_product(std::max<std::int64_t>(0, static_start[2 * p + 1]), arity[p]);
         if (static_start[2 * p] < 0 || static_start[2 * p + 1] < 0 || begin > static_rows.size() ||
-            values > static_cast<std::int64_t>(static_rows.size() - begin) || rows > static_rows.size() + 1 || (fluent[p] && rows > 0))
+            values > static_cast<std::int64_t>(static_rows.size() - begin) || rows > static_rows.size() + 1 ||
+            (fluent[p] && rows > 0))
             throw std::invalid_argument("task: static atoms out of range");
         relation.size = static_cast<std::int32_t>(rows);
-        relation.rows.assign(static_rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                             static_rows.begin() + static_cast<std::ptrdiff_t>(begin + rows * static_cast<std::size_t>(arity[p])));
+        relation.rows.assign(
+            static_rows.begin() + static_cast<std::ptrdiff_t>(begin),
+            static_rows.begin() + static_cast<std::ptrdiff_t>(begin + rows * static_cast<std::size_t>(arity[p])));
         for (Object object : relation.rows)
-            if (object < 0 || object >= objects()) throw std::invalid_argument("task: object of a static atom out of range");
+            if (object < 0 || object >= objects())
+                throw std::invalid_argument("task: object of a static atom out of range");
         for (std::int32_t i = 1; i < relation.size; ++i)
-            if (!std::lexicographical_compare(relation.row(i - 1), relation.row(i - 1) + arity[p], relation.row(i), relation.row(i) + arity[p]))
+            if (!std::lexicographical_compare(relation.row(i - 1), relation.row(i - 1) + arity[p], relation.row(i),
+                                              relation.row(i) + arity[p]))
                 throw std::invalid_argument("task: static atoms are not sorted");
         relation.build(objects());
         total += rows;
@@ -206,9 +216,11 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
 void Task::check_atoms() const {
     if (fluent.size() != arity.size() || code_offset.size() != arity.size() + 1 || code_offset.front() != 0)
         throw std::invalid_argument("task: arrays of the predicates have different lengths");
-    if (object_type.size() > static_cast<std::size_t>(std::numeric_limits<Object>::max())) throw std::invalid_argument("task: too many objects");
+    if (object_type.size() > static_cast<std::size_t>(std::numeric_limits<Object>::max()))
+        throw std::invalid_argument("task: too many objects");
     for (std::size_t p = 0; p < arity.size(); ++p) {
-        if (arity[p] < 0 || arity[p] > static_cast<std::int32_t>(kMaxVariables)) throw std::invalid_argument("task: arity out of range");
+        if (arity[p] < 0 || arity[p] > static_cast<std::int32_t>(kMaxVariables))
+            throw std::invalid_argument("task: arity out of range");
         std::int64_t atoms = 1;
         for (std::int32_t i = 0; i < arity[p]; ++i) atoms = saturating_product(atoms, objects());
         if (atoms >= kMany || code_offset[p] >= kMany - atoms || code_offset[p + 1] != code_offset[p] + atoms)
@@ -217,17 +229,21 @@ void Task::check_atoms() const {
 }
 
 void Task::check_literal(const Literal& literal, std::size_t variables) const {
-    if (literal.predicate < kEquality || literal.predicate >= predicates()) throw std::invalid_argument("literal: predicate out of range");
+    if (literal.predicate < kEquality || literal.predicate >= predicates())
+        throw std::invalid_argument("literal: predicate out of range");
     const std::int32_t wanted = literal.predicate == kEquality ? 2 : arity[static_cast<std::size_t>(literal.predicate)];
-    if (literal.terms.size() != static_cast<std::size_t>(wanted)) throw std::invalid_argument("literal: wrong number of terms");
+    if (literal.terms.size() != static_cast<std::size_t>(wanted))
+        throw std::invalid_argument("literal: wrong number of terms");
     for (std::int32_t term : literal.terms)
-        if (term >= 0 ? static_cast<std::size_t>(term) >= variables : ~term >= objects()) throw std::invalid_argument("literal: term out of range");
+        if (term >= 0 ? static_cast<std::size_t>(term) >= variables : ~term >= objects())
+            throw std::invalid_argument("literal: term out of range");
 }
 
 void Task::check_pattern(const Pattern& pattern) const {
     if (pattern.domains.size() > kMaxVariables) throw std::invalid_argument("pattern: too many variables");
     for (std::int32_t domain : pattern.domains)
-        if (domain < 0 || static_cast<std::size_t>(domain) >= domains.size()) throw std::invalid_argument("pattern: domain out of range");
+        if (domain < 0 || static_cast<std::size_t>(domain) >= domains.size())
+            throw std::invalid_argument("pattern: domain out of range");
     for (const Literal& literal : pattern.literals) check_literal(literal, pattern.domains.size());
 }
 
@@ -237,7 +253,8 @@ void Task::check_state(std::span<const Code> state) const {
     for (std::size_t p = 0; p < arity.size(); ++p) {
         if (fluent[p]) continue;
         const auto first = std::lower_bound(state.begin(), state.end(), code_offset[p]);
-        if (first != state.end() && *first < code_offset[p + 1]) throw std::invalid_argument("codes of a state belong to a static predicate");
+        if (first != state.end() && *first < code_offset[p + 1])
+            throw std::invalid_argument("codes of a state belong to a static predicate");
     }
 }
 
@@ -248,7 +265,8 @@ void Task::check_codes(std::span<const Code> codes) const {
 }
 
 void Task::check_schema(std::int32_t schema) const {
-    if (schema < 0 || static_cast<std::size_t>(schema) >= schemas.size()) throw std::invalid_argument("schema out of range");
+    if (schema < 0 || static_cast<std::size_t>(schema) >= schemas.size())
+        throw std::invalid_argument("schema out of range");
 }
 
 void Task::check_action(std::int32_t schema, std::span<const Object> arguments) const {

@@ -54,9 +54,9 @@ struct Domain {
 // Atoms of one predicate with an index for every argument position.
 struct Relation {
     std::int32_t arity = 0;
-    std::vector<Object> rows;                            // [atoms, arity], sorted
-    std::vector<std::vector<std::int32_t>> first;        // [arity][objects + 1]
-    std::vector<std::vector<std::int32_t>> row_of;       // [arity][atoms], grouped by object, ascending
+    std::vector<Object> rows;                       // [atoms, arity], sorted
+    std::vector<std::vector<std::int32_t>> first;   // [arity][objects + 1]
+    std::vector<std::vector<std::int32_t>> row_of;  // [arity][atoms], grouped by object, ascending
     std::int32_t size = 0;
 
     void build(std::int32_t objects);
@@ -74,16 +74,16 @@ struct Relation {
 class Task {
 public:
     Task(std::span<const std::int32_t> program, std::span<const std::int32_t> object_type,
-         std::span<const std::int32_t> arity, std::span<const std::uint8_t> fluent,
-         std::span<const Code> code_offset, std::span<const std::int32_t> static_rows,
-         std::span<const std::int64_t> static_start);
+         std::span<const std::int32_t> arity, std::span<const std::uint8_t> fluent, std::span<const Code> code_offset,
+         std::span<const std::int32_t> static_rows, std::span<const std::int64_t> static_start);
 
     std::int32_t objects() const { return static_cast<std::int32_t>(object_type.size()); }
     std::int32_t predicates() const { return static_cast<std::int32_t>(arity.size()); }
 
     Code encode(std::int32_t predicate, const Object* arguments) const {
         Code code = 0;
-        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(predicate)]; ++i) code = code * objects() + arguments[i];
+        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(predicate)]; ++i)
+            code = code * objects() + arguments[i];
         return code + code_offset[static_cast<std::size_t>(predicate)];
     }
     // Predicate of a code; writes its arguments, at most max_arity of them.
@@ -109,8 +109,8 @@ public:
     std::int32_t max_arity = 0;
     std::vector<Domain> domains;
     std::vector<Schema> schemas;
-    std::vector<Object> constants;      // objects that schemas name
-    std::vector<Relation> statics;      // [predicates], empty for fluent ones
+    std::vector<Object> constants;  // objects that schemas name
+    std::vector<Relation> statics;  // [predicates], empty for fluent ones
 
 private:
     void check_atoms() const;
@@ -131,7 +131,9 @@ inline std::uint64_t mix(std::uint64_t x) {
 // Counts that may be larger than anything that can be enumerated stop here.
 inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
 inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) { return a >= kMany - b ? kMany : a + b; }
-inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) { return b != 0 && a > kMany / b ? kMany : a * b; }
+inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+    return b != 0 && a > kMany / b ? kMany : a * b;
+}
 
 // Numbers of 64-bit keys, in the order in which they came.
 class KeyNumbers {
@@ -188,7 +190,9 @@ public:
         }
     }
     std::size_t size() const { return size_; }
-    std::int64_t bytes() const { return static_cast<std::int64_t>(keys_.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t))); }
+    std::int64_t bytes() const {
+        return static_cast<std::int64_t>(keys_.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t)));
+    }
 
 private:
     std::size_t slot(std::int64_t key) const { return mix(static_cast<std::uint64_t>(key)) & mask_; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "keys.hpp"
+
 namespace saltus {
 
 namespace {

@@ -46,7 +46,7 @@ enum Role : std::size_t {
 };
 
 // Relation numbers of a domain's encoding; -1 where the vocabulary has none.
-struct GraphLayout {
+struct RelationTables {
     Encoding encoding = Encoding::aggregated_delta;
     bool world = false;                   // graphs have a world node
     std::vector<std::int32_t> arity;      // [relations]
@@ -106,6 +106,6 @@ struct GraphBatch {
 
 // Batch of all queries' graphs; it does not depend on the number of threads. Throws std::overflow_error if nodes or
 // arguments cannot be numbered in 32 bits, std::invalid_argument if a tree's arrays do not fit its task.
-GraphBatch assemble_graphs(const GraphLayout& layout, std::span<const GraphQuery> queries, std::int32_t threads);
+GraphBatch assemble_graphs(const RelationTables& tables, std::span<const GraphQuery> queries, std::int32_t threads);
 
 }  // namespace saltus

@@ -86,7 +86,7 @@ private:
         return true;
     }
 
-    Object value(std::int32_t term) const { return term >= 0 ? (*binding_)[static_cast<std::size_t>(term)] : ~term; }
+    Object value(std::int32_t term) const { return value_of(term, *binding_); }
 
     bool admits(std::size_t variable, Object object) const {
         if (options_.mask != nullptr && !options_.mask[object]) return false;
@@ -109,9 +109,7 @@ private:
     bool true_literal(const Literal& literal) const {
         if (literal.predicate == kEquality)
             return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
-        Code code = 0;
-        for (std::int32_t term : literal.terms) code = code * task_.objects() + value(term);
-        code += task_.code_offset[static_cast<std::size_t>(literal.predicate)];
+        const Code code = task_.encode(literal, *binding_);
         const bool holds =
             task_.fluent[static_cast<std::size_t>(literal.predicate)] ? view_.holds(code) : task_.static_holds(code);
         return holds == literal.positive;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "keys.hpp"
 #include "task.hpp"
 
 namespace saltus {

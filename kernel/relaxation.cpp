@@ -31,13 +31,6 @@ void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
         if (term >= 0) marks[static_cast<std::size_t>(term)] = 1;
 }
 
-Code code_of(const Task& task, const Literal& literal, const std::vector<Object>& binding) {
-    Code code = 0;
-    for (std::int32_t term : literal.terms)
-        code = code * task.objects() + (term >= 0 ? binding[static_cast<std::size_t>(term)] : ~term);
-    return code + task.code_offset[static_cast<std::size_t>(literal.predicate)];
-}
-
 // An atom that may be added, and what must be true for it.
 struct Rule {
     Pattern pattern;
@@ -114,10 +107,10 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
                 work = matcher.steps_left();
             };
             auto is_new = [&](const std::vector<Object>& bound) {
-                return !reached.contains(code_of(task, *rule.head, bound));
+                return !reached.contains(task.encode(*rule.head, bound));
             };
             auto add = [&](const std::vector<Object>& bound) {
-                const Code code = code_of(task, *rule.head, bound);
+                const Code code = task.encode(*rule.head, bound);
                 if (reached.insert(code)) next.push_back(code);
                 return true;
             };
@@ -190,8 +183,8 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
             if (split.changing.empty()) ready_.push_back(static_cast<std::int32_t>(open_.size()));
             open_.push_back(static_cast<std::int32_t>(split.changing.size()));
             for (const Literal& literal : split.changing)
-                condition.push_back(atoms_.number(code_of(task, literal, bound)));
-            for (const Literal& literal : *split.heads) head_.push_back(atoms_.number(code_of(task, literal, bound)));
+                condition.push_back(atoms_.number(task.encode(literal, bound)));
+            for (const Literal& literal : *split.heads) head_.push_back(atoms_.number(task.encode(literal, bound)));
             first_head_.push_back(static_cast<std::int32_t>(head_.size()));
             return true;
         });

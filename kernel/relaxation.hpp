@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "keys.hpp"
 #include "task.hpp"
 
 namespace saltus {

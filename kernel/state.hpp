@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "keys.hpp"
 #include "task.hpp"
 
 namespace saltus {
@@ -18,9 +19,9 @@ public:
     // Shows the root with these differences; `added` holds no root atom, `deleted` nothing else.
     void show(std::span<const Code> added, std::span<const Code> deleted);
 
-    bool root_holds(Code code) const { return find(code) >= 0; }
+    bool root_holds(Code code) const { return root_atoms_.find(code) >= 0; }
     bool holds(Code code) const {
-        const std::int32_t i = find(code);
+        const std::int32_t i = root_atoms_.find(code);
         return i >= 0 ? alive_[static_cast<std::size_t>(i)] != 0 : (!extra_codes_.empty() && extra_set_.contains(code));
     }
     const Task& task() const { return task_; }
@@ -36,22 +37,10 @@ public:
     std::int32_t extra_count(std::int32_t predicate) const { return extra_size_[static_cast<std::size_t>(predicate)]; }
 
 private:
-    std::int32_t find(Code code) const {
-        for (std::size_t i = mix(static_cast<std::uint64_t>(code)) & mask_; slots_[i].atom >= 0; i = (i + 1) & mask_)
-            if (slots_[i].code == code) return slots_[i].atom;
-        return -1;
-    }
-
-    struct Slot {
-        Code code;
-        std::int32_t atom;
-    };
-
     const Task& task_;
     std::vector<Relation> root_;            // [predicates]
     std::vector<std::int32_t> first_atom_;  // [predicates]: number of the predicate's first root atom
-    std::vector<Slot> slots_;
-    std::size_t mask_ = 0;
+    KeyNumbers root_atoms_;
     std::vector<std::uint8_t> alive_;  // [root atoms]
     std::vector<std::int32_t> dead_;
     std::vector<std::vector<Object>> extra_;  // [predicates]

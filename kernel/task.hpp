@@ -4,7 +4,6 @@
 // src/saltus/lookahead/kernel_task.py writes; the format is described there and read in task.cpp.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -19,11 +18,22 @@ inline constexpr std::int32_t kEquality = -1;  // predicate number of equality l
 inline constexpr Object kUnbound = -1;
 inline constexpr std::size_t kMaxVariables = 64;  // of one pattern: the matcher recurses over them
 
+// Counts saturate here: more can never be enumerated.
+inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
+inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) { return a >= kMany - b ? kMany : a + b; }
+inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+    return b != 0 && a > kMany / b ? kMany : a * b;
+}
+
 struct Literal {
     std::int32_t predicate = 0;
     bool positive = true;
     std::vector<std::int32_t> terms;  // >= 0 variable, < 0 ~object
 };
+
+inline Object value_of(std::int32_t term, const std::vector<Object>& binding) {
+    return term >= 0 ? binding[static_cast<std::size_t>(term)] : ~term;
+}
 
 // A conjunction over variables, each with a domain: an action's precondition, an effect's condition, a query.
 struct Pattern {
@@ -86,6 +96,12 @@ public:
             code = code * objects() + arguments[i];
         return code + code_offset[static_cast<std::size_t>(predicate)];
     }
+    // Code of a literal of which every variable is bound.
+    Code encode(const Literal& literal, const std::vector<Object>& binding) const {
+        Code code = 0;
+        for (std::int32_t term : literal.terms) code = code * objects() + value_of(term, binding);
+        return code + code_offset[static_cast<std::size_t>(literal.predicate)];
+    }
     // Predicate of a code; writes its arguments, at most max_arity of them.
     std::int32_t decode(Code code, Object* arguments) const;
 
@@ -117,93 +133,6 @@ private:
     void check_literal(const Literal& literal, std::size_t variables) const;
 
     std::vector<Code> static_codes_;  // open addressing, -1 empty
-};
-
-// 64-bit mixing, the same on every machine.
-inline std::uint64_t mix(std::uint64_t x) {
-    x ^= x >> 30;
-    x *= 0xBF58476D1CE4E5B9ULL;
-    x ^= x >> 27;
-    x *= 0x94D049BB133111EBULL;
-    return x ^ (x >> 31);
-}
-
-// Counts that may be larger than anything that can be enumerated stop here.
-inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
-inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) { return a >= kMany - b ? kMany : a + b; }
-inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
-    return b != 0 && a > kMany / b ? kMany : a * b;
-}
-
-// Numbers of 64-bit keys, in the order in which they came.
-class KeyNumbers {
-public:
-    std::int32_t size() const { return size_; }
-    // -1 where there is none.
-    std::int32_t find(std::int64_t key) const {
-        for (std::size_t i = mix(static_cast<std::uint64_t>(key)) & mask_; slots_[i].number >= 0; i = (i + 1) & mask_)
-            if (slots_[i].key == key) return slots_[i].number;
-        return -1;
-    }
-    // Of a key that is new if need be.
-    std::int32_t number(std::int64_t key);
-
-private:
-    struct Slot {
-        std::int64_t key = 0;
-        std::int32_t number = -1;
-    };
-
-    std::vector<Slot> slots_ = std::vector<Slot>(16);
-    std::size_t mask_ = 15;
-    std::int32_t size_ = 0;
-};
-
-// A set of 64-bit keys that is emptied in constant time.
-class KeySet {
-public:
-    explicit KeySet(std::size_t expected = 16) { reset(expected); }
-
-    void clear() {
-        size_ = 0;
-        if (++generation_ == 0) {
-            std::fill(stamps_.begin(), stamps_.end(), 0U);
-            generation_ = 1;
-        }
-    }
-    bool contains(std::int64_t key) const {
-        for (std::size_t i = slot(key);; i = (i + 1) & mask_) {
-            if (stamps_[i] != generation_) return false;
-            if (keys_[i] == key) return true;
-        }
-    }
-    // True if the key was not there.
-    bool insert(std::int64_t key) {
-        for (std::size_t i = slot(key);; i = (i + 1) & mask_) {
-            if (stamps_[i] != generation_) {
-                stamps_[i] = generation_;
-                keys_[i] = key;
-                if (++size_ * 2 > keys_.size()) grow();
-                return true;
-            }
-            if (keys_[i] == key) return false;
-        }
-    }
-    std::size_t size() const { return size_; }
-    std::int64_t bytes() const {
-        return static_cast<std::int64_t>(keys_.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t)));
-    }
-
-private:
-    std::size_t slot(std::int64_t key) const { return mix(static_cast<std::uint64_t>(key)) & mask_; }
-    void reset(std::size_t expected);
-    void grow();
-
-    std::vector<std::int64_t> keys_;
-    std::vector<std::uint32_t> stamps_;
-    std::size_t mask_ = 0;
-    std::size_t size_ = 0;
-    std::uint32_t generation_ = 1;
 };
 
 }  // namespace saltus

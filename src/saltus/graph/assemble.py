@@ -54,7 +54,7 @@ class _Layout:
 
     vocabulary: Vocabulary
     tables: tuple[bytes, ...]
-    kernel: _kernel.GraphLayout
+    kernel: _kernel.RelationTables
 
 
 def assemble(
@@ -118,7 +118,7 @@ def _build_layout(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
             [SCHEMA_PREFIX + entry.name for entry in domain.schemas],
         )
     tables = [np.array([number.get(name, -1) for name in entries], np.int32) for entries in names]
-    kernel = _kernel.GraphLayout(
+    kernel = _kernel.RelationTables(
         encoding=ENCODINGS[spec.kind],
         world=domain is not None and has_world(domain, spec),
         arity=np.array([relation.arity for relation in vocabulary], np.int32),

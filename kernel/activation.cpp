@@ -1,6 +1,6 @@
-// Compiled with relaxed floating point, so that exp is vectorised; inputs are bounded before it, so that neither
-// infinity nor NaN comes up. One clone for every instruction set, chosen when the program starts. Macros for what is
-// cloned, because templates inlined into the clones made results depend on where arrays lie.
+// Compiled with relaxed floating point, so that exp is vectorised; its inputs are bounded, so neither infinity nor NaN
+// occurs. One clone per instruction set, chosen when the program starts. The clones are macros because templates
+// inlined into them made results depend on the arrays' addresses.
 #include "activation.hpp"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::int64_t kWorthAThread = 1 << 16;
 
-// With e = exp(x) and n = e (e + 2): tanh(log(1 + e)) = n / (n + 2). Above 20 Mish is x to the last digit of float and,
-// with the bound at 40, of double.
+// With e = exp(x) and n = e (e + 2): tanh(log(1 + e)) = n / (n + 2). Above 20, Mish equals x to
+// the last digit of a float; above 40, of a double.
 #define SALTUS_MISH(REAL, BOUND)                                                                            \
     SALTUS_CLONES void mish_loop(const REAL* x, REAL* output, std::int64_t count) {                         \
         for (std::int64_t i = 0; i < count; ++i) {                                                          \
@@ -44,7 +44,7 @@ constexpr std::int64_t kWorthAThread = 1 << 16;
 SALTUS_MISH(float, 20)
 SALTUS_MISH(double, 40)
 
-// A share below exp(LEAST) is none: products with it would be denormal, which costs a hundred times as much.
+// A share below exp(LEAST) counts as 0: products with it would be denormal, which is a hundred times as slow.
 #define SALTUS_SMOOTH(REAL, LEAST)                                                                        \
     SALTUS_CLONES void smooth_loop(const REAL* values, std::int64_t width, const std::int32_t* offset,    \
                                    const std::int32_t* source, REAL sharpness, REAL* joined, REAL* share, \
@@ -149,7 +149,7 @@ void in_parts(std::int64_t count, std::int32_t threads, Work&& work, std::int64_
         const std::int64_t end = count * part / parts;
         try {
             team.emplace_back(work, begin, end);
-        } catch (const std::system_error&) {  // no thread to be had: this one goes on
+        } catch (const std::system_error&) {  // no thread available: this one does the work
             work(begin, end);
         }
         begin = end;
@@ -194,7 +194,7 @@ void smooth_maximum_streamed(const Real* values, std::int64_t width, const std::
 template <typename Real>
 void smooth_maximum(const Real* values, std::int64_t width, std::span<const std::int32_t> offset,
                     const std::int32_t* source, Real sharpness, Real* joined, Real* share, std::int32_t threads) {
-    // Cut where the rows are halved, not the segments: degrees differ by orders of magnitude.
+    // Split the rows evenly, not the segments: their sizes differ by orders of magnitude.
     const std::int64_t rows = offset.back();
     const auto segments = static_cast<std::int64_t>(offset.size()) - 1;
     in_parts(rows * width, threads, [=](std::int64_t begin, std::int64_t end) {

@@ -1,5 +1,5 @@
-// The only file of the kernel that knows Python. Every function does a whole job on flat arrays with the interpreter
-// lock released; arrays come back without a copy.
+// Bindings: the only file of the kernel that knows Python. Every function does a whole job on flat arrays with the
+// interpreter lock released, and returns arrays without copying them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -53,8 +53,8 @@ Output<T> give(std::vector<T>&& values) {
     return Output<T>(owned->data(), {owned->size()}, owner);
 }
 
-// What work() gives, computed with the interpreter lock released; a signal that arrives meanwhile stops it as it would
-// stop Python code. Signals are Python's to handle on its main thread only: elsewhere nothing happens.
+// Result of work(), computed with the interpreter lock released. A signal that arrives meanwhile stops it as it would
+// stop Python code; since Python handles signals on its main thread only, other threads are not interrupted.
 template <typename Work>
 auto interruptibly(Work&& work) {
     bool signalled = false;
@@ -87,45 +87,22 @@ nb::tuple scan(const nb::bytes& text, std::uint32_t max_nesting) {
                           static_cast<int>(tokens.error), tokens.error_offset);
 }
 
-// Every number in the tables lies within the table that it points to.
-void check_tables(std::span<const std::int32_t> predicate_of_symbol, std::span<const std::int32_t> object_of_symbol,
-                  std::span<const std::int32_t> arity, std::span<const std::int32_t> first_slot,
-                  std::span<const std::uint8_t> allowed, std::span<const std::int32_t> object_type,
-                  std::int32_t types) {
-    const auto below = [](std::span<const std::int32_t> values, std::size_t size) {
-        return std::all_of(values.begin(), values.end(),
-                           [&](std::int32_t value) { return value < 0 || static_cast<std::size_t>(value) < size; });
-    };
-    bool sound = types >= 0 && predicate_of_symbol.size() == object_of_symbol.size() &&
-                 arity.size() == first_slot.size() && below(predicate_of_symbol, arity.size()) &&
-                 below(object_of_symbol, object_type.size()) &&
-                 below(object_type, static_cast<std::size_t>(std::max(0, types))) &&
-                 std::all_of(object_type.begin(), object_type.end(), [](std::int32_t type) { return type >= 0; });
-    for (std::size_t p = 0; p < arity.size() && sound; ++p)
-        sound = arity[p] >= 0 && first_slot[p] >= 0 &&
-                (static_cast<std::uint64_t>(first_slot[p]) + static_cast<std::uint64_t>(arity[p])) *
-                        static_cast<std::uint64_t>(types) <=
-                    allowed.size();
-    if (!sound) throw nb::value_error("read_atoms: tables do not fit each other");
-}
-
 nb::tuple read_atoms(Input<std::int32_t> token, std::int32_t begin, std::int32_t end,
                      Input<std::int32_t> predicate_of_symbol, Input<std::int32_t> object_of_symbol,
                      Input<std::int32_t> arity, Input<std::int32_t> first_slot, Input<std::uint8_t> allowed,
                      Input<std::int32_t> object_type, std::int32_t types) {
     if (begin < 0 || end < begin || static_cast<std::size_t>(end) > token.shape(0))
         throw nb::value_error("read_atoms: token range out of bounds");
-    check_tables(view(predicate_of_symbol), view(object_of_symbol), view(arity), view(first_slot), view(allowed),
-                 view(object_type), types);
+    const AtomTables tables{view(predicate_of_symbol),
+                            view(object_of_symbol),
+                            view(arity),
+                            view(first_slot),
+                            view(allowed),
+                            view(object_type),
+                            types};
+    tables.check();
     Atoms atoms;
     {
-        AtomTables tables{view(predicate_of_symbol),
-                          view(object_of_symbol),
-                          view(arity),
-                          view(first_slot),
-                          view(allowed),
-                          view(object_type),
-                          types};
         nb::gil_scoped_release release;
         atoms = saltus::read_atoms(view(token), begin, end, tables);
     }

@@ -32,7 +32,7 @@ void check_offsets(std::span<const std::int64_t> offset, std::size_t parts, std:
             "offsets do not fit their array");
 }
 
-// Every relation is as wide as the atoms that are written to it.
+// Every relation must be as wide as the atoms that are written to it.
 void check_arities(const RelationTables& tables, const Task& task) {
     auto check = [&](std::int32_t relation, std::int32_t width) {
         require(relation < narrow(tables.relations()) && (relation < 0 || tables.arity[index(relation)] == width),
@@ -94,7 +94,7 @@ void check_query(const RelationTables& tables, const GraphQuery& query) {
 
 // -- the batch -------------------------------------------------------------------------------------------------------
 
-// A graph to be: its query, the candidate it is made for (0: the root or all), and where it lies in the batch.
+// A graph's query, its candidate (0: the root or all candidates), and its place in the batch.
 struct Place {
     std::size_t query = 0;
     std::size_t node = 0;
@@ -202,7 +202,7 @@ private:
         batch_.source_graph.push_back(source);
     }
 
-    // Turns the counts into the position of every graph's arguments in every relation, and makes room for all.
+    // Turns counts into positions of every graph's arguments in every relation, and allocates the arrays.
     void place_arguments() {
         std::int64_t atoms = 0;
         std::int64_t slots = 0;
@@ -229,7 +229,7 @@ private:
         batch_.slot_offset.back() = static_cast<std::int32_t>(slots);
     }
 
-    // Writes a graph's atoms and sorts its slots by node: count, add up, place in ascending order.
+    // Writes a graph's atoms and sorts its slots by node, by counting.
     void fill(std::size_t i) {
         const Place& place = places_[i];
         const std::int64_t* start = start_.data() + i * relations_;
@@ -260,7 +260,7 @@ private:
     std::int64_t nodes_ = 0;    // of all graphs so far
     std::vector<Goals> goals_;  // [queries]
     std::vector<Place> places_;
-    std::vector<std::int64_t> start_;  // [graphs, relations]: atoms, then the position of the first argument
+    std::vector<std::int64_t> start_;  // [graphs, relations]: first atoms, then positions of the first argument
     GraphBatch batch_;
 };
 

@@ -20,7 +20,7 @@ std::span<const Value> part(std::span<const Value> values, std::span<const std::
     return values.subspan(index(offset[i]), index(offset[i + 1] - offset[i]));
 }
 
-// Goal atoms with a filter before the search: nearly all atoms asked for are no goals, and the filter says so at once.
+// Set of goal atoms. Nearly all atoms asked about are not goals, which a filter in front of the search tells at once.
 class GoalSet {
 public:
     explicit GoalSet(std::span<const Code> codes) : codes_(codes), maybe_(std::bit_ceil(16 * codes.size() + 1), 0) {
@@ -67,20 +67,20 @@ private:
     std::int64_t* counts_;
 };
 
-// Writes the atoms of every relation to its place; `base` is the number of the graph's first node.
+// Writes every relation's atoms to their place; `base` is the number of the graph's first node.
 class Writer {
 public:
     Writer(std::int32_t** places, std::int32_t base, std::int32_t objects)
         : places_(places), base_(base), objects_(objects) {}
 
-    // Atom number `rest` of a predicate, after the anchor where there is one.
+    // Atom number `rest` of a predicate, after the anchor if there is one.
     void ground(std::int32_t relation, std::int32_t anchor, Code rest, std::int32_t arity) {
         std::int32_t* out = places_[relation];
         if (anchor >= 0) *out++ = base_ + anchor;
         if (arity == 0) *out++ = base_ + objects_;
         std::int32_t i = arity;
-        for (; i > 0 && rest > std::numeric_limits<std::uint32_t>::max();
-             rest /= objects_)  // then the division is cheaper
+        // 32-bit division is cheaper, so use it as soon as the number fits.
+        for (; i > 0 && rest > std::numeric_limits<std::uint32_t>::max(); rest /= objects_)
             out[--i] = base_ + static_cast<std::int32_t>(rest % objects_);
         auto small = static_cast<std::uint32_t>(rest);
         const auto radix = static_cast<std::uint32_t>(objects_);
@@ -118,14 +118,14 @@ private:
     std::int32_t objects_;
 };
 
-// The atoms of one graph, in the twin's order, given to a Counter or a Writer.
+// Passes the atoms of one graph to a Counter or a Writer.
 template <typename Sink>
 class Walk {
 public:
     Walk(const RelationTables& tables, const GraphQuery& query, const Goals& goals, Sink sink)
         : tables_(tables), query_(query), goals_(goals), task_(*query.task->task), sink_(sink) {}
 
-    // `node` is the candidate of a graph of its own; 0 for the root, or where all candidates share the graph.
+    // `node` is the candidate whose graph this is; 0 for the root's graph, or if all candidates share one.
     void run(std::size_t node) {
         statics();
         switch (tables_.encoding) {
@@ -154,7 +154,7 @@ private:
         return tables_.relation.data() + role * tables_.predicates();
     }
 
-    // Calls `use(predicate, number of the atom among the predicate's, code)` for ascending codes.
+    // Calls use(predicate, number of the atom within the predicate, code) for ascending codes.
     template <typename Use>
     void each(std::span<const Code> codes, Use use) const {
         const Code* offset = task_.code_offset.data();
@@ -211,7 +211,7 @@ private:
         });
     }
 
-    // State of a node: the root's without what is deleted, with what is added.
+    // State of a node: the root's atoms without the deleted ones, and the added ones.
     std::span<const Code> successor(std::size_t node) {
         const auto added = part(query_.added, query_.added_offset, node);
         const auto deleted = part(query_.deleted, query_.deleted_offset, node);
@@ -228,14 +228,14 @@ private:
     }
 
     void actions() {
-        const std::int32_t first = first_extra(tables_, task_) - 1;  // of tree node 0, which has none
+        const std::int32_t first = first_extra(tables_, task_) - 1;  // tree node 0 has none
         for (std::size_t node = 1; node < query_.nodes(); ++node)
             sink_.action(tables_.of_schema[index(query_.schema[node])], first + narrow(node),
                          part(query_.argument, query_.argument_offset, node));
     }
 
     void tree() {
-        const std::int32_t first = first_extra(tables_, task_) - 1;  // of tree node 0, which has none
+        const std::int32_t first = first_extra(tables_, task_) - 1;  // tree node 0 has none
         const std::size_t nodes = query_.nodes();
         for (std::size_t node = 1; node < nodes; ++node) delta(node, first + narrow(node));
         if (tables_.edge >= 0)

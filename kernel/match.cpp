@@ -91,13 +91,13 @@ bool Matcher::least_from(std::size_t variable) {
             if (!possible) break;
         }
         if (possible && least_from(variable + 1)) return true;
-        // Deeper levels may have bound more variables before they failed; they undo their own.
+        // Deeper levels undo their own bindings when they fail.
         (*binding_)[variable] = kUnbound;
     }
     return false;
 }
 
-// Variables that share an open literal belong together; the parts are independent of each other.
+// Groups of variables connected by open literals; the groups are independent of each other.
 std::vector<std::vector<std::int32_t>> Matcher::components(const std::vector<std::int32_t>& variables) const {
     std::vector<std::int32_t> leader(binding_->size());
     std::iota(leader.begin(), leader.end(), 0);
@@ -129,7 +129,7 @@ std::vector<std::vector<std::int32_t>> Matcher::components(const std::vector<std
     return parts;
 }
 
-// Whether the literals that bindings of `variables` have completed are true.
+// Whether all literals that are fully bound by now and mention one of the variables are true.
 bool Matcher::settle(const std::vector<std::int32_t>& variables) {
     for (const Literal& literal : pattern_->literals) {
         const bool concerned = std::any_of(literal.terms.begin(), literal.terms.end(), [&](std::int32_t term) {
@@ -140,7 +140,7 @@ bool Matcher::settle(const std::vector<std::int32_t>& variables) {
     return true;
 }
 
-// Calls visit(rest) -> bool for every sound binding of some of the variables; `rest` are those still free.
+// Calls visit(rest) -> bool for every consistent binding of some of the variables; `rest` are those still free.
 template <typename Visit>
 void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit) {
     const Literal* best = nullptr;

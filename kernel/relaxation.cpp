@@ -17,7 +17,7 @@ bool is_fluent(const Task& task, const Literal& literal) {
     return literal.predicate != kEquality && task.fluent[static_cast<std::size_t>(literal.predicate)] != 0;
 }
 
-// What must be true for an effect: negative literals that may change are left out.
+// Conditions of an effect, without negative fluent literals.
 std::vector<Literal> conditions_of(const Task& task, const Schema& schema, const Effect& effect) {
     std::vector<Literal> conditions;
     for (const auto* literals : {&schema.pattern.literals, &effect.when.literals})
@@ -31,11 +31,11 @@ void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
         if (term >= 0) marks[static_cast<std::size_t>(term)] = 1;
 }
 
-// An atom that may be added, and what must be true for it.
+// An atom that may be added, and its conditions.
 struct Rule {
     Pattern pattern;
     const Literal* head = nullptr;
-    std::vector<std::uint8_t> wanted;  // per variable: occurs in the head
+    std::vector<std::uint8_t> wanted;  // [variables]: occurs in the head
 };
 
 std::vector<Rule> rules_of(const Task& task) {
@@ -51,12 +51,12 @@ std::vector<Rule> rules_of(const Task& task) {
     return rules;
 }
 
-// An effect split into what never changes and what does.
+// An effect with its conditions split into those that never change and those that may.
 struct Split {
     Pattern fixed;
     std::vector<Literal> changing;
     const std::vector<Literal>* heads = nullptr;
-    std::vector<std::uint8_t> wanted;  // per variable: occurs in what changes
+    std::vector<std::uint8_t> wanted;  // [variables]: occurs in a changing condition or a head
 };
 
 std::vector<Split> splits_of(const Task& task) {
@@ -77,7 +77,7 @@ std::vector<Split> splits_of(const Task& task) {
 
 }  // namespace
 
-// Round by round; from the second on, only bindings that use an atom of the round before are looked for.
+// Round by round; from the second round on, only bindings that use an atom of the previous round are sought.
 std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal,
                                     std::int64_t work) {
     std::vector<Code> atoms(state.begin(), state.end());
@@ -99,7 +99,7 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
         std::vector<Code> next;
         for (const Rule& rule : rules) {
             MatchOptions options;
-            // Later on the join starts from a new atom, and its most selective literals come first, not the head's.
+            // In later rounds the join starts from a new atom and then takes the most selective literals first.
             if (first) options.wanted = rule.wanted.data();
             auto match = [&](auto&& gate, auto&& emit, std::int32_t given) {
                 options.steps = work;
@@ -169,7 +169,7 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
         heads = saturating_sum(heads, saturating_product(count, static_cast<std::int64_t>(split.heads->size())));
         if (saturating_sum(conditions, heads) > limit) return;
     }
-    std::vector<std::int32_t> condition;  // atoms, rule after rule
+    std::vector<std::int32_t> condition;  // atom numbers, rule by rule
     condition.reserve(static_cast<std::size_t>(conditions));
     head_.reserve(static_cast<std::size_t>(heads));
     open_.reserve(static_cast<std::size_t>(rules));
@@ -189,6 +189,12 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
             return true;
         });
     }
+    index_uses(condition);
+    complete_ = true;
+}
+
+// Lists, for every atom, the rules that it is a condition of; `condition` holds the atoms rule by rule.
+void GroundRelaxation::index_uses(const std::vector<std::int32_t>& condition) {
     first_use_.assign(static_cast<std::size_t>(atoms_.size()) + 1, 0);
     for (std::int32_t atom : condition) ++first_use_[static_cast<std::size_t>(atom) + 1];
     for (std::size_t a = 1; a < first_use_.size(); ++a) first_use_[a] += first_use_[a - 1];
@@ -199,7 +205,6 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
         for (std::int32_t i = 0; i < open_[rule]; ++i)
             use_[static_cast<std::size_t>(next[static_cast<std::size_t>(condition[at++])]++)] =
                 static_cast<std::int32_t>(rule);
-    complete_ = true;
 }
 
 bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code> goal) const {

@@ -44,7 +44,7 @@ void reduce_segments(const Real* values, std::int64_t width, std::span<const std
     };
     const auto most = static_cast<std::int64_t>(useful_threads(static_cast<std::size_t>(std::max(1, threads))));
     const std::int64_t parts = std::clamp<std::int64_t>(rows * width / kWorthAThread, 1, most);
-    // Cut where the rows, not the segments, are halved: degrees differ by orders of magnitude.
+    // Split the rows evenly, not the segments: their sizes differ by orders of magnitude.
     const auto cut = [&](std::int64_t part) -> std::int64_t {
         if (part == 0) return 0;
         if (part == parts) return segments;

@@ -12,7 +12,7 @@ StateView::StateView(const Task& task, std::span<const Code> root)
       extra_size_(static_cast<std::size_t>(task.predicates()), 0) {
     std::vector<Object> arguments(static_cast<std::size_t>(task.max_arity) + 1);
     for (std::size_t p = 0; p < root_.size(); ++p) root_[p].arity = task.arity[p];
-    // Codes are sorted, so the atoms of a predicate follow each other.
+    // Codes are sorted, so a predicate's atoms are consecutive.
     std::int32_t last = -1;
     for (Code code : root) {
         const std::int32_t predicate = task.decode(code, arguments.data());

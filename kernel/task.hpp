@@ -1,7 +1,7 @@
-// Task: the lifted task as the kernel needs it: patterns, effects, and indices over the static atoms.
+// Task: the lifted task in the kernel's form: patterns, effects, and indices over the static atoms.
 //
-// Immutable once built, so that any number of threads may share it. Built from one flat integer program that
-// src/saltus/lookahead/kernel_task.py writes; the format is described there and read in task.cpp.
+// Immutable once built, so any number of threads may share it. Built from one flat integer program written by
+// src/saltus/lookahead/kernel_task.py, which describes the format.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using Code = std::int64_t;
 
 inline constexpr std::int32_t kEquality = -1;  // predicate number of equality literals
 inline constexpr Object kUnbound = -1;
-inline constexpr std::size_t kMaxVariables = 64;  // of one pattern: the matcher recurses over them
+inline constexpr std::size_t kMaxVariables = 64;  // per pattern: the matcher recurses over them
 
 // Counts saturate here: more can never be enumerated.
 inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
@@ -37,7 +37,7 @@ inline Object value_of(std::int32_t term, const std::vector<Object>& binding) {
 
 // A conjunction over variables, each with a domain: an action's precondition, an effect's condition, a query.
 struct Pattern {
-    std::vector<std::int32_t> domains;  // number of the domain of every variable
+    std::vector<std::int32_t> domains;  // [variables]: number of the domain
     std::vector<Literal> literals;
 };
 
@@ -50,8 +50,8 @@ struct Effect {
 struct Schema {
     Pattern pattern;
     std::vector<Effect> effects;
-    bool conditional = false;             // some effect has a condition or variables of its own
-    std::vector<std::uint8_t> projected;  // per parameter: occurs in an added atom
+    bool conditional = false;             // some effect has a condition or its own variables
+    std::vector<std::uint8_t> projected;  // [parameters]: occurs in an added atom
     bool projects = false;                // some parameter does not
 };
 
@@ -96,7 +96,7 @@ public:
             code = code * objects() + arguments[i];
         return code + code_offset[static_cast<std::size_t>(predicate)];
     }
-    // Code of a literal of which every variable is bound.
+    // Code of a fully bound literal.
     Code encode(const Literal& literal, const std::vector<Object>& binding) const {
         Code code = 0;
         for (std::int32_t term : literal.terms) code = code * objects() + value_of(term, binding);
@@ -107,10 +107,10 @@ public:
 
     bool static_holds(Code code) const;
 
-    // Number of the domain that holds every object; the program lists it last.
+    // Number of the domain of all objects; the program lists it last.
     std::int32_t anything() const { return static_cast<std::int32_t>(domains.size()) - 1; }
 
-    // What comes from outside: nothing, or an invalid_argument that says what does not fit this task.
+    // Checks of input: each throws an invalid_argument that says what does not fit this task.
     void check_codes(std::span<const Code> codes) const;  // sorted
     void check_state(std::span<const Code> state) const;  // strictly ascending, fluent
     void check_pattern(const Pattern& pattern) const;
@@ -125,12 +125,19 @@ public:
     std::int32_t max_arity = 0;
     std::vector<Domain> domains;
     std::vector<Schema> schemas;
-    std::vector<Object> constants;  // objects that schemas name
+    std::vector<Object> constants;  // objects named by schemas
     std::vector<Relation> statics;  // [predicates], empty for fluent ones
 
 private:
+    class Program;
+
+    void read_domains(Program& reader);
+    void read_schema(Program& reader, Schema& schema) const;
+    void find_constants();
+    void read_statics(std::span<const std::int32_t> rows, std::span<const std::int64_t> start);
     void check_atoms() const;
     void check_literal(const Literal& literal, std::size_t variables) const;
+    void check_effect(const Effect& effect) const;
 
     std::vector<Code> static_codes_;  // open addressing, -1 empty
 };

@@ -4,22 +4,12 @@
 
 namespace saltus {
 
-std::int32_t KeyNumbers::number(std::int64_t key) {
-    auto place = [&](std::int64_t wanted) {
-        std::size_t i = mix(static_cast<std::uint64_t>(wanted)) & mask_;
-        while (slots_[i].number >= 0 && slots_[i].key != wanted) i = (i + 1) & mask_;
-        return i;
-    };
-    if (2 * (static_cast<std::size_t>(size_) + 1) > slots_.size()) {
-        std::vector<Slot> old(2 * slots_.size());
-        old.swap(slots_);
-        mask_ = slots_.size() - 1;
-        for (const Slot& slot : old)
-            if (slot.number >= 0) slots_[place(slot.key)] = slot;
-    }
-    Slot& slot = slots_[place(key)];
-    if (slot.number < 0) slot = {key, size_++};
-    return slot.number;
+void KeyNumbers::grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    mask_ = slots_.size() - 1;
+    for (const Slot& slot : old)
+        if (slot.number >= 0) slots_[place(slot.key)] = slot;
 }
 
 void KeySet::reset(std::size_t expected) {

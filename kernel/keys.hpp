@@ -31,13 +31,26 @@ public:
         return -1;
     }
     // Number of a key, which is added if it is new.
-    std::int32_t number(std::int64_t key);
+    std::int32_t number(std::int64_t key) {
+        if (2 * (static_cast<std::size_t>(size_) + 1) > slots_.size()) grow();
+        Slot& slot = slots_[place(key)];
+        if (slot.number < 0) slot = {key, size_++};
+        return slot.number;
+    }
 
 private:
     struct Slot {
         std::int64_t key = 0;
         std::int32_t number = -1;
     };
+
+    // Slot of a key, or the empty one where it belongs.
+    std::size_t place(std::int64_t key) const {
+        std::size_t i = mix(static_cast<std::uint64_t>(key)) & mask_;
+        while (slots_[i].number >= 0 && slots_[i].key != key) i = (i + 1) & mask_;
+        return i;
+    }
+    void grow();
 
     std::vector<Slot> slots_;
     std::size_t mask_;

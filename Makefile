@@ -21,6 +21,7 @@ test: lint types check sanitize
 lint: $(VENV)/.built
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror kernel/*.cpp kernel/*.hpp
 
 types: $(VENV)/.built
 	$(BIN)/mypy

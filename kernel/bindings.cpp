@@ -1,5 +1,5 @@
-// The only file of the kernel that knows Python. Every function does a whole job on flat arrays with the interpreter
-// lock released; arrays come back without a copy.
+// Bindings: the only file of the kernel that knows Python. Every function does a whole job on flat arrays with the
+// interpreter lock released, and returns arrays without copying them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -7,12 +7,13 @@
 
 #include <algorithm>
 
+#include "actions.hpp"
 #include "activation.hpp"
 #include "colours.hpp"
+#include "conjunction.hpp"
 #include "graph.hpp"
 #include "interrupt.hpp"
 #include "lookahead.hpp"
-#include "match.hpp"
 #include "reader.hpp"
 #include "relaxation.hpp"
 #include "segments.hpp"
@@ -20,10 +21,15 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
+namespace saltus::bindings {
+
 namespace {
 
 template <typename T>
 using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <typename Real>
+using Matrix = nb::ndarray<Real, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <typename T>
 using Output = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
@@ -31,6 +37,12 @@ using Output = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 template <typename T>
 std::span<const T> view(const Input<T>& array) {
     return {array.data(), array.shape(0)};
+}
+
+template <typename T>
+std::vector<T> copy(const Input<T>& array) {
+    const auto values = view(array);
+    return {values.begin(), values.end()};
 }
 
 // Hands the vector's memory to NumPy.
@@ -41,29 +53,29 @@ Output<T> give(std::vector<T>&& values) {
     return Output<T>(owned->data(), {owned->size()}, owner);
 }
 
-// What work() gives, computed with the interpreter lock released; a signal that arrives meanwhile stops it as it would
-// stop Python code. Signals are Python's to handle on its main thread only: elsewhere nothing happens.
+// Result of work(), computed with the interpreter lock released. A signal that arrives meanwhile stops it as it would
+// stop Python code; since Python handles signals on its main thread only, other threads are not interrupted.
 template <typename Work>
 auto interruptibly(Work&& work) {
     bool signalled = false;
-    saltus::Interrupt interrupt([&] {
+    Interrupt interrupt([&] {
         nb::gil_scoped_acquire acquire;
         signalled = PyErr_CheckSignals() != 0;
         return signalled;
     });
-    const saltus::Interrupt::Scope scope(&interrupt);
+    const Interrupt::Scope scope(&interrupt);
     std::decay_t<decltype(work())> result{};
     try {
         nb::gil_scoped_release release;
         result = work();
-    } catch (const saltus::Interrupted&) {
+    } catch (const Interrupted&) {
     }
     if (signalled) throw nb::python_error();
     return result;
 }
 
 nb::tuple scan(const nb::bytes& text, std::uint32_t max_nesting) {
-    saltus::Tokens tokens;
+    Tokens tokens;
     {
         std::string_view characters(text.c_str(), text.size());
         nb::gil_scoped_release release;
@@ -75,34 +87,22 @@ nb::tuple scan(const nb::bytes& text, std::uint32_t max_nesting) {
                           static_cast<int>(tokens.error), tokens.error_offset);
 }
 
-// Every number in the tables lies within the table that it points to.
-void check_tables(std::span<const std::int32_t> predicate_of_symbol, std::span<const std::int32_t> object_of_symbol,
-                  std::span<const std::int32_t> arity, std::span<const std::int32_t> first_slot, std::span<const std::uint8_t> allowed,
-                  std::span<const std::int32_t> object_type, std::int32_t types) {
-    const auto below = [](std::span<const std::int32_t> values, std::size_t size) {
-        return std::all_of(values.begin(), values.end(), [&](std::int32_t value) { return value < 0 || static_cast<std::size_t>(value) < size; });
-    };
-    bool sound = types >= 0 && predicate_of_symbol.size() == object_of_symbol.size() && arity.size() == first_slot.size() &&
-                 below(predicate_of_symbol, arity.size()) && below(object_of_symbol, object_type.size()) &&
-                 below(object_type, static_cast<std::size_t>(std::max(0, types))) &&
-                 std::all_of(object_type.begin(), object_type.end(), [](std::int32_t type) { return type >= 0; });
-    for (std::size_t p = 0; p < arity.size() && sound; ++p)
-        sound = arity[p] >= 0 && first_slot[p] >= 0 &&
-                (static_cast<std::uint64_t>(first_slot[p]) + static_cast<std::uint64_t>(arity[p])) * static_cast<std::uint64_t>(types) <= allowed.size();
-    if (!sound) throw nb::value_error("read_atoms: tables do not fit each other");
-}
-
 nb::tuple read_atoms(Input<std::int32_t> token, std::int32_t begin, std::int32_t end,
                      Input<std::int32_t> predicate_of_symbol, Input<std::int32_t> object_of_symbol,
                      Input<std::int32_t> arity, Input<std::int32_t> first_slot, Input<std::uint8_t> allowed,
                      Input<std::int32_t> object_type, std::int32_t types) {
     if (begin < 0 || end < begin || static_cast<std::size_t>(end) > token.shape(0))
         throw nb::value_error("read_atoms: token range out of bounds");
-    check_tables(view(predicate_of_symbol), view(object_of_symbol), view(arity), view(first_slot), view(allowed), view(object_type), types);
-    saltus::Atoms atoms;
+    const AtomTables tables{view(predicate_of_symbol),
+                            view(object_of_symbol),
+                            view(arity),
+                            view(first_slot),
+                            view(allowed),
+                            view(object_type),
+                            types};
+    tables.check();
+    Atoms atoms;
     {
-        saltus::AtomTables tables{view(predicate_of_symbol), view(object_of_symbol), view(arity), view(first_slot),
-                                  view(allowed), view(object_type), types};
         nb::gil_scoped_release release;
         atoms = saltus::read_atoms(view(token), begin, end, tables);
     }
@@ -110,58 +110,108 @@ nb::tuple read_atoms(Input<std::int32_t> token, std::int32_t begin, std::int32_t
                           give(std::move(atoms.special)), give(std::move(atoms.duplicate)), atoms.refused);
 }
 
+void make_task(Task* self, Input<std::int32_t> program, Input<std::int32_t> object_type, Input<std::int32_t> arity,
+               Input<std::uint8_t> fluent, Input<Code> code_offset, Input<std::int32_t> static_rows,
+               Input<std::int64_t> static_start) {
+    new (self) Task(view(program), view(object_type), view(arity), view(fluent), view(code_offset), view(static_rows),
+                    view(static_start));
+}
+
+void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity, std::int32_t goal_identity,
+               std::int32_t root, bool expand_root_successors, std::int64_t max_nodes, std::int64_t max_atoms,
+               std::int64_t max_root_actions) {
+    Spec spec;
+    spec.kind = static_cast<Kind>(kind);
+    spec.width = width;
+    spec.capacity = capacity;
+    spec.goal_identity = static_cast<GoalIdentity>(goal_identity);
+    spec.root = static_cast<RootMode>(root);
+    spec.expand_root_successors = expand_root_successors;
+    spec.max_nodes = max_nodes;
+    spec.max_atoms = max_atoms;
+    spec.max_root_actions = max_root_actions;
+    spec.check();
+    new (self) Spec(spec);
+}
+
 // A view of a tree's array; NumPy keeps the tree alive.
 template <auto Member>
-auto array_of(const saltus::Tree& tree) {
+auto array_of(const Tree& tree) {
     const auto& values = tree.*Member;
     using Value = typename std::decay_t<decltype(values)>::value_type;
     return nb::ndarray<nb::numpy, const Value, nb::ndim<1>>(values.data(), {values.size()}, nb::handle());
 }
 
-saltus::Query make_query(const saltus::Task& task, const Input<saltus::Code>& state, const Input<saltus::Code>& positive,
-                         const Input<saltus::Code>& negative) {
-    const saltus::Query query{&task, view(state), view(positive), view(negative)};
-    task.check_state(query.state);
-    task.check_codes(query.goal_positive);
-    task.check_codes(query.goal_negative);
-    return query;
+Situation make_situation(const Task& task, const Input<Code>& state, const Input<Code>& positive,
+                         const Input<Code>& negative) {
+    const Situation situation{&task, view(state), view(positive), view(negative)};
+    task.check_state(situation.state);
+    task.check_codes(situation.goal_positive);
+    task.check_codes(situation.goal_negative);
+    return situation;
 }
 
-nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb::list& positives, const nb::list& negatives,
-                         const saltus::Spec& spec, std::int32_t threads) {
+nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb::list& positives,
+                         const nb::list& negatives, const Spec& spec, std::int32_t threads) {
     for (const nb::list& codes : {states, positives, negatives})
         if (codes.size() != tasks.size()) throw nb::value_error("lookahead_batch: lists of different lengths");
-    std::vector<Input<saltus::Code>> alive;
-    std::vector<saltus::Query> queries;
+    std::vector<Input<Code>> alive;
+    std::vector<Situation> situations;
     alive.reserve(3 * tasks.size());
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-        for (const nb::list& codes : {states, positives, negatives}) alive.push_back(nb::cast<Input<saltus::Code>>(codes[i]));
+        for (const nb::list& codes : {states, positives, negatives}) alive.push_back(nb::cast<Input<Code>>(codes[i]));
         const std::size_t first = alive.size() - 3;
-        queries.push_back(make_query(nb::cast<const saltus::Task&>(tasks[i]), alive[first], alive[first + 1], alive[first + 2]));
+        situations.push_back(
+            make_situation(nb::cast<const Task&>(tasks[i]), alive[first], alive[first + 1], alive[first + 2]));
     }
-    std::vector<saltus::Tree> trees = interruptibly([&] { return saltus::lookahead_batch(queries, spec, threads); });
+    std::vector<Tree> trees = interruptibly([&] { return saltus::lookahead_batch(situations, spec, threads); });
     nb::list result;
-    for (saltus::Tree& tree : trees) result.append(nb::cast(std::move(tree)));
+    for (Tree& tree : trees) result.append(nb::cast(std::move(tree)));
     return result;
 }
 
-nb::tuple applicable(const saltus::Task& task, Input<saltus::Code> state, std::int64_t limit) {
-    task.check_state(view(state));
-    saltus::Actions actions = interruptibly([&] { return saltus::applicable(task, view(state), limit); });
-    return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)), give(std::move(actions.argument)));
+nb::tuple find_colours(const Task& task, Input<Code> state, Input<Code> positive, Input<Code> negative) {
+    const Situation situation = make_situation(task, state, positive, negative);
+    Symmetry symmetry = find_symmetry(task, situation.state, situation.goal_positive, situation.goal_negative);
+    return nb::make_tuple(give(std::move(symmetry.colour)), give(std::move(symmetry.rank)));
 }
 
-nb::tuple find_bindings(const saltus::Task& task, Input<saltus::Code> state, Input<std::int32_t> literals,
-                        Input<std::int32_t> domains, std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+nb::tuple applicable(const Task& task, Input<Code> state, std::int64_t limit) {
     task.check_state(view(state));
-    if (view(domains).size() > saltus::kMaxVariables) throw nb::value_error("find_bindings: number of variables out of range");
-    saltus::Pattern pattern;
+    Actions actions = interruptibly([&] { return saltus::applicable(task, view(state), limit); });
+    return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)),
+                          give(std::move(actions.argument)));
+}
+
+Output<std::int64_t> count_applicable(const Task& task, Input<Code> state) {
+    task.check_state(view(state));
+    return give(interruptibly([&] { return saltus::count_applicable(task, view(state)); }));
+}
+
+Output<Object> pick_action(const Task& task, Input<Code> state, std::int32_t schema, std::int64_t index) {
+    task.check_state(view(state));
+    task.check_schema(schema);
+    return give(interruptibly([&] { return saltus::pick_action(task, view(state), schema, index); }));
+}
+
+Output<Code> successor(const Task& task, Input<Code> state, std::int32_t schema, Input<Object> arguments) {
+    task.check_state(view(state));
+    task.check_action(schema, view(arguments));
+    return give(interruptibly([&] { return saltus::successor(task, view(state), schema, view(arguments)); }));
+}
+
+nb::tuple find_bindings(const Task& task, Input<Code> state, Input<std::int32_t> literals, Input<std::int32_t> domains,
+                        std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+    task.check_state(view(state));
+    if (view(domains).size() > kMaxVariables) throw nb::value_error("find_bindings: number of variables out of range");
+    Pattern pattern;
     pattern.domains.assign(view(domains).begin(), view(domains).end());
     const auto program = view(literals);
     for (std::size_t i = 0; i < program.size();) {
-        if (program.size() - i < 3 || program[i + 2] < 0 || static_cast<std::size_t>(program[i + 2]) > program.size() - i - 3)
+        if (program.size() - i < 3 || program[i + 2] < 0 ||
+            static_cast<std::size_t>(program[i + 2]) > program.size() - i - 3)
             throw nb::value_error("find_bindings: program ends early");
-        saltus::Literal literal;
+        Literal literal;
         literal.predicate = program[i];
         literal.positive = program[i + 1] != 0;
         const auto terms = program.subspan(i + 3, static_cast<std::size_t>(program[i + 2]));
@@ -170,29 +220,63 @@ nb::tuple find_bindings(const saltus::Task& task, Input<saltus::Code> state, Inp
         pattern.literals.push_back(std::move(literal));
     }
     task.check_pattern(pattern);
-    saltus::Bindings found = interruptibly([&] { return saltus::find_bindings(task, view(state), pattern, limit, seed, steps); });
+    Bindings found =
+        interruptibly([&] { return saltus::find_bindings(task, view(state), pattern, limit, seed, steps); });
     return nb::make_tuple(found.count, give(std::move(found.objects)));
 }
 
+std::optional<bool> relaxed_reaches(const Task& task, Input<Code> state, Input<Code> goal, std::int64_t work) {
+    task.check_state(view(state));
+    task.check_codes(view(goal));
+    return interruptibly([&] { return saltus::relaxed_reaches(task, view(state), view(goal), work); });
+}
+
+void make_relaxation(GroundRelaxation* self, const Task& task, std::int64_t limit) {
+    interruptibly([&] { return new (self) GroundRelaxation(task, limit); });
+}
+
+bool reaches(const GroundRelaxation& self, const Task& task, Input<Code> state, Input<Code> goal) {
+    task.check_state(view(state));
+    task.check_codes(view(goal));
+    return interruptibly([&] { return self.reaches(view(state), view(goal)); });
+}
+
+void make_tables(RelationTables* self, std::int32_t encoding, bool world, Input<std::int32_t> arity,
+                 Input<std::int32_t> relation, Input<std::int32_t> of_type, Input<std::int32_t> of_schema,
+                 std::int32_t edge, std::int32_t order, std::int32_t level) {
+    new (self) RelationTables{static_cast<Encoding>(encoding),
+                              world,
+                              copy(arity),
+                              copy(relation),
+                              copy(of_type),
+                              copy(of_schema),
+                              edge,
+                              order,
+                              level};
+}
+
+void make_graph_task(GraphTask* self, const Task& task, Input<std::int64_t> type_offset,
+                     Input<std::int32_t> type_object) {
+    new (self) GraphTask{&task, copy(type_offset), copy(type_object)};
+}
+
 template <typename Real>
-void reduce_segments(nb::ndarray<const Real, nb::ndim<2>, nb::c_contig, nb::device::cpu> values, Input<std::int32_t> offset,
-                     std::optional<Input<std::int32_t>> source,
-                     nb::ndarray<Real, nb::ndim<2>, nb::c_contig, nb::device::cpu> result, bool maximum, std::int32_t threads) {
+void reduce_segments(Matrix<const Real> values, Input<std::int32_t> offset, std::optional<Input<std::int32_t>> source,
+                     Matrix<Real> result, bool maximum, std::int32_t threads) {
     const auto offsets = view(offset);
     const std::size_t rows = source ? source->shape(0) : values.shape(0);
     if (offsets.empty() || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != rows ||
-        !std::is_sorted(offsets.begin(), offsets.end()) || result.shape(0) + 1 != offsets.size() || result.shape(1) != values.shape(1))
+        !std::is_sorted(offsets.begin(), offsets.end()) || result.shape(0) + 1 != offsets.size() ||
+        result.shape(1) != values.shape(1))
         throw nb::value_error("reduce_segments: offsets do not fit");
     if (source)
         for (std::int32_t row : view(*source))
-            if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0)) throw nb::value_error("reduce_segments: source out of range");
+            if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0))
+                throw nb::value_error("reduce_segments: source out of range");
     nb::gil_scoped_release release;
     saltus::reduce_segments<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), offsets,
                                   source ? source->data() : nullptr, result.data(), maximum, threads);
 }
-
-template <typename Real>
-using Matrix = nb::ndarray<Real, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <typename Real>
 void mish(Matrix<const Real> x, Matrix<Real> output, std::int32_t threads) {
@@ -213,18 +297,21 @@ void smooth_maximum(Matrix<const Real> values, Input<std::int32_t> offset, Input
                     Matrix<Real> joined, std::optional<Matrix<Real>> share, std::int32_t threads) {
     const auto offsets = view(offset);
     if (offsets.empty() || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != source.shape(0) ||
-        !std::is_sorted(offsets.begin(), offsets.end()) || joined.shape(0) + 1 != offsets.size() || joined.shape(1) != values.shape(1) ||
+        !std::is_sorted(offsets.begin(), offsets.end()) || joined.shape(0) + 1 != offsets.size() ||
+        joined.shape(1) != values.shape(1) ||
         (share && (share->shape(0) != values.shape(0) || share->shape(1) != values.shape(1))))
         throw nb::value_error("smooth_maximum: sizes do not fit");
     for (std::int32_t row : view(source))
-        if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0)) throw nb::value_error("smooth_maximum: source out of range");
+        if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0))
+            throw nb::value_error("smooth_maximum: source out of range");
     nb::gil_scoped_release release;
     saltus::smooth_maximum<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), offsets, source.data(),
                                  static_cast<Real>(sharpness), joined.data(), share ? share->data() : nullptr, threads);
 }
 
 template <typename Real>
-void smooth_maximum_streamed(Matrix<const Real> values, Input<std::int32_t> owner, double sharpness, Matrix<Real> joined) {
+void smooth_maximum_streamed(Matrix<const Real> values, Input<std::int32_t> owner, double sharpness,
+                             Matrix<Real> joined) {
     if (owner.shape(0) != values.shape(0) || joined.shape(1) != values.shape(1))
         throw nb::value_error("smooth_maximum_streamed: sizes do not fit");
     for (std::int32_t segment : view(owner))
@@ -232,33 +319,37 @@ void smooth_maximum_streamed(Matrix<const Real> values, Input<std::int32_t> owne
             throw nb::value_error("smooth_maximum_streamed: owner out of range");
     nb::gil_scoped_release release;
     saltus::smooth_maximum_streamed<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), owner.data(),
-                                          static_cast<std::int64_t>(values.shape(0)), static_cast<std::int64_t>(joined.shape(0)),
-                                          static_cast<Real>(sharpness), joined.data());
+                                          static_cast<std::int64_t>(values.shape(0)),
+                                          static_cast<std::int64_t>(joined.shape(0)), static_cast<Real>(sharpness),
+                                          joined.data());
 }
 
 template <typename Real>
-void gather_active(Matrix<const Real> x, Matrix<const Real> table, Matrix<const std::int32_t> index, Matrix<const Real> biases,
-                   Matrix<Real> residual, Matrix<Real> active, std::int32_t threads) {
+void gather_active(Matrix<const Real> x, Matrix<const Real> table, Matrix<const std::int32_t> index,
+                   Matrix<const Real> biases, Matrix<Real> residual, Matrix<Real> active, std::int32_t threads) {
     const std::size_t arity = index.shape(1);
     const std::size_t width = arity * x.shape(1);
     for (const auto& rows : {residual, active})
-        if (rows.shape(0) != index.shape(0) || rows.shape(1) != width) throw nb::value_error("gather_active: sizes do not fit");
-    if (table.shape(0) != x.shape(0) || table.shape(1) != arity * width || biases.shape(0) != 2 || biases.shape(1) != width)
+        if (rows.shape(0) != index.shape(0) || rows.shape(1) != width)
+            throw nb::value_error("gather_active: sizes do not fit");
+    if (table.shape(0) != x.shape(0) || table.shape(1) != arity * width || biases.shape(0) != 2 ||
+        biases.shape(1) != width)
         throw nb::value_error("gather_active: sizes do not fit");
     const std::span<const std::int32_t> nodes(index.data(), index.size());
-    if (std::any_of(nodes.begin(), nodes.end(), [&](std::int32_t node) { return node < 0 || static_cast<std::size_t>(node) >= x.shape(0); }))
+    if (std::any_of(nodes.begin(), nodes.end(),
+                    [&](std::int32_t node) { return node < 0 || static_cast<std::size_t>(node) >= x.shape(0); }))
         throw nb::value_error("gather_active: index out of range");
     nb::gil_scoped_release release;
     saltus::gather_active<Real>(x.data(), static_cast<std::int64_t>(x.shape(1)), table.data(), index.data(),
-                                static_cast<std::int64_t>(index.shape(0)), static_cast<std::int64_t>(arity), biases.data(),
-                                biases.data() + width, residual.data(), active.data(), threads);
+                                static_cast<std::int64_t>(index.shape(0)), static_cast<std::int64_t>(arity),
+                                biases.data(), biases.data() + width, residual.data(), active.data(), threads);
 }
 
 // Every query is (task, state, positive goals, negative goals, the tree's nine arrays in the order of GraphQuery).
-nb::tuple assemble_graphs(const saltus::GraphLayout& layout, const nb::list& queries, std::int32_t threads) {
+nb::tuple assemble_graphs(const RelationTables& tables, const nb::list& queries, std::int32_t threads) {
     std::vector<Input<std::int64_t>> wide;
     std::vector<Input<std::int32_t>> narrow;
-    std::vector<saltus::GraphQuery> asked;
+    std::vector<GraphQuery> asked;
     wide.reserve(8 * queries.size());
     narrow.reserve(4 * queries.size());
     auto long_view = [&](nb::handle array) { return view(wide.emplace_back(nb::cast<Input<std::int64_t>>(array))); };
@@ -266,138 +357,114 @@ nb::tuple assemble_graphs(const saltus::GraphLayout& layout, const nb::list& que
     for (nb::handle entry : queries) {
         const auto query = nb::cast<nb::tuple>(entry);
         if (query.size() != 13) throw nb::value_error("assemble_graphs: a query has thirteen parts");
-        asked.push_back({&nb::cast<const saltus::GraphTask&>(query[0]), long_view(query[1]), long_view(query[2]), long_view(query[3]),
-                         int_view(query[4]), int_view(query[5]), int_view(query[6]), long_view(query[7]), int_view(query[8]),
-                         long_view(query[9]), long_view(query[10]), long_view(query[11]), long_view(query[12])});
+        asked.push_back({&nb::cast<const GraphTask&>(query[0]), long_view(query[1]), long_view(query[2]),
+                         long_view(query[3]), int_view(query[4]), int_view(query[5]), int_view(query[6]),
+                         long_view(query[7]), int_view(query[8]), long_view(query[9]), long_view(query[10]),
+                         long_view(query[11]), long_view(query[12])});
     }
-    saltus::GraphBatch batch;
+    GraphBatch batch;
     {
         nb::gil_scoped_release release;
-        batch = saltus::assemble_graphs(layout, asked, threads);
+        batch = saltus::assemble_graphs(tables, asked, threads);
     }
-    return nb::make_tuple(give(std::move(batch.graph_offset)), give(std::move(batch.object_count)), give(std::move(batch.relation_offset)),
-                          give(std::move(batch.argument_offset)), give(std::move(batch.arguments)), give(std::move(batch.slot_order)),
-                          give(std::move(batch.slot_offset)), give(std::move(batch.candidate_offset)), give(std::move(batch.candidate_node)),
-                          give(std::move(batch.candidate_graph)), give(std::move(batch.source_graph)), give(std::move(batch.depth_node)),
+    return nb::make_tuple(give(std::move(batch.graph_offset)), give(std::move(batch.object_count)),
+                          give(std::move(batch.relation_offset)), give(std::move(batch.argument_offset)),
+                          give(std::move(batch.arguments)), give(std::move(batch.slot_order)),
+                          give(std::move(batch.slot_offset)), give(std::move(batch.candidate_offset)),
+                          give(std::move(batch.candidate_node)), give(std::move(batch.candidate_graph)),
+                          give(std::move(batch.source_graph)), give(std::move(batch.depth_node)),
                           give(std::move(batch.depth_graph)), give(std::move(batch.depth_value)));
 }
 
-template <typename T>
-std::vector<T> copy(const Input<T>& array) {
-    const auto values = view(array);
-    return {values.begin(), values.end()};
+void define_reader(nb::module_& module) {
+    module.def("scan", &scan, "text"_a, "max_nesting"_a);
+    module.def("read_atoms", &read_atoms, "token"_a, "begin"_a, "end"_a, "predicate_of_symbol"_a, "object_of_symbol"_a,
+               "arity"_a, "first_slot"_a, "allowed"_a, "object_type"_a, "types"_a);
+}
+
+void define_lookahead(nb::module_& module) {
+    nb::class_<Task>(module, "Task")
+        .def("__init__", &make_task, "program"_a, "object_type"_a, "arity"_a, "fluent"_a, "code_offset"_a,
+             "static_rows"_a, "static_start"_a);
+    nb::class_<Spec>(module, "Spec")
+        .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a,
+             "expand_root_successors"_a, "max_nodes"_a, "max_atoms"_a, "max_root_actions"_a);
+    constexpr auto inside = nb::rv_policy::reference_internal;
+    nb::class_<Tree>(module, "Tree")
+        .def_prop_ro("parent", &array_of<&Tree::parent>, inside)
+        .def_prop_ro("depth", &array_of<&Tree::depth>, inside)
+        .def_prop_ro("schema", &array_of<&Tree::schema>, inside)
+        .def_prop_ro("argument_offset", &array_of<&Tree::argument_offset>, inside)
+        .def_prop_ro("argument", &array_of<&Tree::argument>, inside)
+        .def_prop_ro("novel", &array_of<&Tree::novel>, inside)
+        .def_prop_ro("goals", &array_of<&Tree::goals>, inside)
+        .def_prop_ro("added_offset", &array_of<&Tree::added_offset>, inside)
+        .def_prop_ro("added", &array_of<&Tree::added>, inside)
+        .def_prop_ro("deleted_offset", &array_of<&Tree::deleted_offset>, inside)
+        .def_prop_ro("deleted", &array_of<&Tree::deleted>, inside)
+        .def_ro("generated", &Tree::generated)
+        .def_ro("root_actions", &Tree::root_actions)
+        .def_ro("truncated", &Tree::truncated)
+        .def_prop_ro("root", [](const Tree& tree) { return static_cast<std::int32_t>(tree.root); });
+    module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "spec"_a,
+               "threads"_a);
+    module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);
+}
+
+void define_actions(nb::module_& module) {
+    module.def("applicable", &applicable, "task"_a, "state"_a, "limit"_a);
+    module.def("count_applicable", &count_applicable, "task"_a, "state"_a);
+    module.def("pick_action", &pick_action, "task"_a, "state"_a, "schema"_a, "index"_a);
+    module.def("successor", &successor, "task"_a, "state"_a, "schema"_a, "arguments"_a);
+    module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "domains"_a, "limit"_a, "seed"_a,
+               "steps"_a);
+}
+
+void define_relaxation(nb::module_& module) {
+    module.def("relaxed_reaches", &relaxed_reaches, "task"_a, "state"_a, "goal"_a, "work"_a);
+    nb::class_<GroundRelaxation>(module, "GroundRelaxation")
+        .def("__init__", &make_relaxation, "task"_a, "limit"_a)
+        .def_prop_ro("complete", &GroundRelaxation::complete)
+        .def_prop_ro("rules", &GroundRelaxation::rules)
+        .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a);
+}
+
+void define_graphs(nb::module_& module) {
+    nb::class_<RelationTables>(module, "RelationTables")
+        .def("__init__", &make_tables, "encoding"_a, "world"_a, "arity"_a, "relation"_a, "of_type"_a, "of_schema"_a,
+             "edge"_a, "order"_a, "level"_a);
+    nb::class_<GraphTask>(module, "GraphTask")
+        .def("__init__", &make_graph_task, "task"_a, "type_offset"_a, "type_object"_a, nb::keep_alive<1, 2>());
+    module.def("assemble_graphs", &assemble_graphs, "tables"_a, "queries"_a, "threads"_a);
+}
+
+// Overloads for one number type. Results are written to arrays of the caller, which must not be converted.
+template <typename Real>
+void define_arithmetic(nb::module_& module) {
+    module.def("reduce_segments", &reduce_segments<Real>, "values"_a, "offset"_a, "source"_a.none(),
+               "result"_a.noconvert(), "maximum"_a, "threads"_a);
+    module.def("mish", &mish<Real>, "x"_a, "output"_a.noconvert(), "threads"_a);
+    module.def("mish_backward", &mish_backward<Real>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
+    module.def("smooth_maximum", &smooth_maximum<Real>, "values"_a, "offset"_a, "source"_a, "sharpness"_a,
+               "joined"_a.noconvert(), "share"_a.none().noconvert(), "threads"_a);
+    module.def("smooth_maximum_streamed", &smooth_maximum_streamed<Real>, "values"_a, "owner"_a, "sharpness"_a,
+               "joined"_a.noconvert());
+    module.def("gather_active", &gather_active<Real>, "x"_a, "table"_a, "index"_a, "biases"_a, "residual"_a.noconvert(),
+               "active"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace
 
+}  // namespace saltus::bindings
+
 NB_MODULE(_kernel, module) {
+    using namespace saltus::bindings;
     module.doc() = "Saltus kernel: the hot loops, on flat arrays.";
-    module.def("scan", &scan, "text"_a, "max_nesting"_a);
-    module.def("read_atoms", &read_atoms, "token"_a, "begin"_a, "end"_a, "predicate_of_symbol"_a,
-               "object_of_symbol"_a, "arity"_a, "first_slot"_a, "allowed"_a, "object_type"_a, "types"_a);
-
-    nb::class_<saltus::Task>(module, "Task")
-        .def("__init__", [](saltus::Task* self, Input<std::int32_t> program, Input<std::int32_t> object_type,
-                            Input<std::int32_t> arity, Input<std::uint8_t> fluent, Input<saltus::Code> code_offset,
-                            Input<std::int32_t> static_rows, Input<std::int64_t> static_start) {
-            new (self) saltus::Task(view(program), view(object_type), view(arity), view(fluent), view(code_offset),
-                                    view(static_rows), view(static_start));
-        }, "program"_a, "object_type"_a, "arity"_a, "fluent"_a, "code_offset"_a, "static_rows"_a, "static_start"_a);
-
-    nb::class_<saltus::Spec>(module, "Spec")
-        .def("__init__", [](saltus::Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity,
-                            std::int32_t goal_identity, std::int32_t root, bool expand_root_successors,
-                            std::int64_t max_nodes, std::int64_t max_atoms, std::int64_t max_root_actions) {
-            const saltus::Spec spec{static_cast<saltus::Kind>(kind), width, capacity,
-                                    static_cast<saltus::GoalIdentity>(goal_identity), static_cast<saltus::RootMode>(root),
-                                    expand_root_successors, max_nodes, max_atoms, max_root_actions};
-            spec.check();
-            new (self) saltus::Spec(spec);
-        }, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a, "expand_root_successors"_a, "max_nodes"_a,
-             "max_atoms"_a, "max_root_actions"_a);
-
-    constexpr auto inside = nb::rv_policy::reference_internal;
-    nb::class_<saltus::Tree>(module, "Tree")
-        .def_prop_ro("parent", &array_of<&saltus::Tree::parent>, inside)
-        .def_prop_ro("depth", &array_of<&saltus::Tree::depth>, inside)
-        .def_prop_ro("schema", &array_of<&saltus::Tree::schema>, inside)
-        .def_prop_ro("argument_offset", &array_of<&saltus::Tree::argument_offset>, inside)
-        .def_prop_ro("argument", &array_of<&saltus::Tree::argument>, inside)
-        .def_prop_ro("novel", &array_of<&saltus::Tree::novel>, inside)
-        .def_prop_ro("goals", &array_of<&saltus::Tree::goals>, inside)
-        .def_prop_ro("added_offset", &array_of<&saltus::Tree::added_offset>, inside)
-        .def_prop_ro("added", &array_of<&saltus::Tree::added>, inside)
-        .def_prop_ro("deleted_offset", &array_of<&saltus::Tree::deleted_offset>, inside)
-        .def_prop_ro("deleted", &array_of<&saltus::Tree::deleted>, inside)
-        .def_ro("generated", &saltus::Tree::generated)
-        .def_ro("root_actions", &saltus::Tree::root_actions)
-        .def_ro("truncated", &saltus::Tree::truncated)
-        .def_prop_ro("root", [](const saltus::Tree& tree) { return static_cast<std::int32_t>(tree.root); });
-
-    module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "spec"_a, "threads"_a);
-    module.def("applicable", &applicable, "task"_a, "state"_a, "limit"_a);
-    module.def("count_applicable", [](const saltus::Task& task, Input<saltus::Code> state) {
-        task.check_state(view(state));
-        return give(interruptibly([&] { return saltus::count_applicable(task, view(state)); }));
-    }, "task"_a, "state"_a);
-    module.def("pick_action", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, std::int64_t index) {
-        task.check_state(view(state));
-        task.check_schema(schema);
-        return give(interruptibly([&] { return saltus::pick_action(task, view(state), schema, index); }));
-    }, "task"_a, "state"_a, "schema"_a, "index"_a);
-    module.def("successor", [](const saltus::Task& task, Input<saltus::Code> state, std::int32_t schema, Input<std::int32_t> arguments) {
-        task.check_state(view(state));
-        task.check_action(schema, view(arguments));
-        return give(interruptibly([&] { return saltus::successor(task, view(state), schema, view(arguments)); }));
-    }, "task"_a, "state"_a, "schema"_a, "arguments"_a);
-    module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "domains"_a, "limit"_a, "seed"_a, "steps"_a);
-    module.def("find_colours", [](const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> positive, Input<saltus::Code> negative) {
-        const saltus::Query query = make_query(task, state, positive, negative);
-        saltus::Symmetry symmetry = saltus::find_symmetry(task, query.state, query.goal_positive, query.goal_negative);
-        return nb::make_tuple(give(std::move(symmetry.colour)), give(std::move(symmetry.rank)));
-    }, "task"_a, "state"_a, "positive"_a, "negative"_a);
-    module.def("relaxed_reaches", [](const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> goal, std::int64_t work) {
-        task.check_state(view(state));
-        task.check_codes(view(goal));
-        return interruptibly([&] { return saltus::relaxed_reaches(task, view(state), view(goal), work); });
-    }, "task"_a, "state"_a, "goal"_a, "work"_a);
-    nb::class_<saltus::GroundRelaxation>(module, "GroundRelaxation")
-        .def("__init__", [](saltus::GroundRelaxation* self, const saltus::Task& task, std::int64_t limit) {
-            interruptibly([&] { return new (self) saltus::GroundRelaxation(task, limit); });
-        }, "task"_a, "limit"_a)
-        .def_prop_ro("complete", &saltus::GroundRelaxation::complete)
-        .def_prop_ro("rules", &saltus::GroundRelaxation::rules)
-        .def("reaches", [](const saltus::GroundRelaxation& self, const saltus::Task& task, Input<saltus::Code> state, Input<saltus::Code> goal) {
-            task.check_state(view(state));
-            task.check_codes(view(goal));
-            return interruptibly([&] { return self.reaches(view(state), view(goal)); });
-        }, "task"_a, "state"_a, "goal"_a);
-    module.def("reduce_segments", &reduce_segments<float>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
-    module.def("reduce_segments", &reduce_segments<double>, "values"_a, "offset"_a, "source"_a.none(), "result"_a.noconvert(), "maximum"_a, "threads"_a);
-
-    nb::class_<saltus::GraphLayout>(module, "GraphLayout")
-        .def("__init__", [](saltus::GraphLayout* self, std::int32_t encoding, bool world, Input<std::int32_t> arity, Input<std::int32_t> relation,
-                            Input<std::int32_t> of_type, Input<std::int32_t> of_schema, std::int32_t edge, std::int32_t order, std::int32_t level) {
-            new (self) saltus::GraphLayout{static_cast<saltus::Encoding>(encoding), world, copy(arity), copy(relation), copy(of_type),
-                                           copy(of_schema), edge, order, level};
-        }, "encoding"_a, "world"_a, "arity"_a, "relation"_a, "of_type"_a, "of_schema"_a, "edge"_a, "order"_a, "level"_a);
-    nb::class_<saltus::GraphTask>(module, "GraphTask")
-        .def("__init__", [](saltus::GraphTask* self, const saltus::Task& task, Input<std::int64_t> type_offset, Input<std::int32_t> type_object) {
-            new (self) saltus::GraphTask{&task, copy(type_offset), copy(type_object)};
-        }, "task"_a, "type_offset"_a, "type_object"_a, nb::keep_alive<1, 2>());
-    module.def("assemble_graphs", &assemble_graphs, "layout"_a, "queries"_a, "threads"_a);
-    module.def("mish", &mish<float>, "x"_a, "output"_a.noconvert(), "threads"_a);
-    module.def("mish", &mish<double>, "x"_a, "output"_a.noconvert(), "threads"_a);
-    module.def("mish_backward", &mish_backward<float>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
-    module.def("mish_backward", &mish_backward<double>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
-    module.def("smooth_maximum_streamed", &smooth_maximum_streamed<float>, "values"_a, "owner"_a, "sharpness"_a, "joined"_a.noconvert());
-    module.def("smooth_maximum_streamed", &smooth_maximum_streamed<double>, "values"_a, "owner"_a, "sharpness"_a, "joined"_a.noconvert());
-    module.def("gather_active", &gather_active<float>, "x"_a, "table"_a, "index"_a, "biases"_a, "residual"_a.noconvert(),
-               "active"_a.noconvert(), "threads"_a);
-    module.def("gather_active", &gather_active<double>, "x"_a, "table"_a, "index"_a, "biases"_a, "residual"_a.noconvert(),
-               "active"_a.noconvert(), "threads"_a);
-    module.def("smooth_maximum", &smooth_maximum<float>, "values"_a, "offset"_a, "source"_a, "sharpness"_a, "joined"_a.noconvert(),
-               "share"_a.none().noconvert(), "threads"_a);
-    module.def("smooth_maximum", &smooth_maximum<double>, "values"_a, "offset"_a, "source"_a, "sharpness"_a, "joined"_a.noconvert(),
-               "share"_a.none().noconvert(), "threads"_a);
+    define_reader(module);
+    define_lookahead(module);
+    define_actions(module);
+    define_relaxation(module);
+    define_graphs(module);
+    define_arithmetic<float>(module);
+    define_arithmetic<double>(module);
 }

@@ -1,8 +1,8 @@
-// Graphs: lookahead trees as relational graphs, whole batches at once, laid out for the model.
+// Graphs: lookahead trees as relational graphs, a whole batch at once, in the arrays that the model reads.
 //
-// Same batch, array by array, as src/saltus/graph/reference.py. Three passes: count the atoms of every graph and
-// relation, lay the arrays out, and fill them, each graph on its own. A graph's nodes and their argument slots follow
-// each other, so the sort of the slots by node is a counting sort inside every graph.
+// Same batch, array by array, as src/saltus/graph/reference.py. Three passes: count the atoms per graph and relation,
+// allocate the arrays, and fill them graph by graph. A graph's nodes and argument slots are consecutive, so sorting the
+// slots by node is a counting sort within each graph.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,40 @@
 
 namespace saltus {
 
-enum class Encoding : std::int32_t { aggregated_delta = 0, aggregated_actions = 1, external = 2, internal = 3, internal_delta = 4 };
+enum class Encoding : std::int32_t {
+    aggregated_delta = 0,
+    aggregated_actions = 1,
+    external = 2,
+    internal = 3,
+    internal_delta = 4
+};
 
-// What a relation says about an atom of its predicate; the order is that of ROLES in src/saltus/graph/assemble.py.
+// What a relation says about an atom of its predicate; same order as ROLES in src/saltus/graph/assemble.py.
 enum Role : std::size_t {
-    kTrue, kGoalTrue, kGoalFalse, kNegatedTrue, kNegatedFalse,                                // in the root or the graph's own state
-    kNextTrue, kNextGoalTrue, kNextGoalFalse, kNextNegatedTrue, kNextNegatedFalse,            // in the successor
-    kAdded, kDeleted, kAddedGoal, kDeletedGoal, kAddedNegated, kDeletedNegated,
+    // In the root or in the graph's own state.
+    kTrue,
+    kGoalTrue,
+    kGoalFalse,
+    kNegatedTrue,
+    kNegatedFalse,
+    // In the successor.
+    kNextTrue,
+    kNextGoalTrue,
+    kNextGoalFalse,
+    kNextNegatedTrue,
+    kNextNegatedFalse,
+    // Among the changes.
+    kAdded,
+    kDeleted,
+    kAddedGoal,
+    kDeletedGoal,
+    kAddedNegated,
+    kDeletedNegated,
     kRoles
 };
 
-// Relation numbers of a domain's encoding; -1 where the vocabulary has none.
-struct GraphLayout {
+// Relation numbers of a domain under an encoding; -1 where the vocabulary has no relation.
+struct RelationTables {
     Encoding encoding = Encoding::aggregated_delta;
     bool world = false;                   // graphs have a world node
     std::vector<std::int32_t> arity;      // [relations]
@@ -43,7 +65,7 @@ struct GraphLayout {
 struct GraphTask {
     const Task* task = nullptr;
     std::vector<std::int64_t> type_offset;  // [declared types + 1]
-    std::vector<Object> type_object;        // ascending in every type
+    std::vector<Object> type_object;        // ascending within each type
 };
 
 struct GraphQuery {
@@ -51,7 +73,7 @@ struct GraphQuery {
     std::span<const Code> state;
     std::span<const Code> goal_positive;
     std::span<const Code> goal_negative;
-    std::span<const std::int32_t> parent;           // the tree's arrays, as in lookahead.hpp
+    std::span<const std::int32_t> parent;  // the tree's arrays, as in lookahead.hpp
     std::span<const std::int32_t> depth;
     std::span<const std::int32_t> schema;
     std::span<const std::int64_t> argument_offset;
@@ -82,8 +104,8 @@ struct GraphBatch {
     std::vector<std::int32_t> depth_value;
 };
 
-// Batch of all queries' graphs; it does not depend on the number of threads. Throws std::overflow_error if nodes or
-// arguments cannot be numbered in 32 bits, std::invalid_argument if a tree's arrays do not fit its task.
-GraphBatch assemble_graphs(const GraphLayout& layout, std::span<const GraphQuery> queries, std::int32_t threads);
+// Batch of all queries' graphs; independent of the number of threads. Throws std::overflow_error if nodes or arguments
+// cannot be numbered in 32 bits, std::invalid_argument if a tree's arrays do not fit its task.
+GraphBatch assemble_graphs(const RelationTables& tables, std::span<const GraphQuery> queries, std::int32_t threads);
 
 }  // namespace saltus

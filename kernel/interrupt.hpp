@@ -1,6 +1,6 @@
-// Interrupt: long searches that somebody may want to stop.
+// Interrupt: stops long searches on request.
 //
-// The core knows nothing of signals: it asks a function that its caller gives it, seldom and only on the caller's thread;
+// The core knows nothing of signals. It calls a function given by its caller, rarely and only on the caller's thread;
 // other threads that work for the same call see a flag.
 #pragma once
 
@@ -23,7 +23,7 @@ public:
 
     explicit Interrupt(std::function<bool()> asked) : asked_(std::move(asked)) {}
 
-    // Makes searches on this thread listen to an interrupt for as long as the scope lives.
+    // Searches on this thread listen to the interrupt while the scope lives.
     class Scope {
     public:
         explicit Scope(Interrupt* interrupt);
@@ -38,7 +38,7 @@ public:
     // The interrupt that this thread listens to; null if none.
     static Interrupt* current();
 
-    // Asks, if it is time to and this is the caller's thread; throws Interrupted once the answer was yes.
+    // Throws Interrupted if a stop was requested; asks for it only on the caller's thread and when it is time to.
     void check();
 
 private:
@@ -48,7 +48,7 @@ private:
     std::atomic<bool> stopped_{false};
 };
 
-// Counts steps of a search; every few thousand of them it checks the interrupt of this thread.
+// Counts the steps of a search and checks this thread's interrupt every few thousand of them.
 class Ticker {
 public:
     void tick(std::uint32_t steps = 1) {

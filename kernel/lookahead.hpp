@@ -1,8 +1,8 @@
 // Lookahead: the tree of states that a width-bounded breadth-first search reaches from a root.
 //
-// Same tree, node by node, as src/saltus/lookahead/reference.py, by three shortcuts that do not change it: a successor
-// is built only if novel; below the root only actions that need what the node changed are joined; of those only the
-// parameters that occur in added atoms are enumerated.
+// Same tree, node by node, as src/saltus/lookahead/reference.py. Three shortcuts leave it unchanged: a successor is
+// built only if it is novel; below the root only actions that need what the node changed are joined; of their
+// parameters only those that occur in added atoms are enumerated.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ struct Spec {
     std::int64_t max_atoms = 0;
     std::int64_t max_root_actions = 0;
 
-    // Nothing, or an invalid_argument that names the field.
+    // Throws an invalid_argument that names the first field out of range.
     void check() const;
 };
 
-struct Query {
+// What a lookahead starts from.
+struct Situation {
     const Task* task;
     std::span<const Code> state;
     std::span<const Code> goal_positive;
@@ -44,47 +45,21 @@ struct Tree {
     std::vector<std::int32_t> schema;           // [nodes], -1 for the root
     std::vector<std::int64_t> argument_offset;  // [nodes + 1]
     std::vector<std::int32_t> argument;
-    std::vector<std::uint8_t> novel;            // [nodes]
-    std::vector<std::int32_t> goals;            // [nodes]: satisfied goal literals
-    std::vector<std::int64_t> added_offset;     // [nodes + 1]: atoms that the root has not, sorted
+    std::vector<std::uint8_t> novel;         // [nodes]
+    std::vector<std::int32_t> goals;         // [nodes]: satisfied goal literals
+    std::vector<std::int64_t> added_offset;  // [nodes + 1]: absent from the root, sorted
     std::vector<Code> added;
-    std::vector<std::int64_t> deleted_offset;   // [nodes + 1]: atoms of the root that are gone, sorted
+    std::vector<std::int64_t> deleted_offset;  // [nodes + 1]: present in the root, sorted
     std::vector<Code> deleted;
-    std::int64_t generated = 0;                 // actions looked at
-    std::int64_t root_actions = 0;              // applicable in the root
-    RootMode root = RootMode::all;              // the mode used, never automatic
+    std::int64_t generated = 0;     // actions considered
+    std::int64_t root_actions = 0;  // applicable in the root
+    RootMode root = RootMode::all;  // mode used, never automatic
     bool truncated = false;
 };
 
-Tree lookahead(const Query& query, const Spec& spec);
+Tree lookahead(const Situation& situation, const Spec& spec);
 
-// Many lookaheads on several threads; the result does not depend on their number.
-std::vector<Tree> lookahead_batch(std::span<const Query> queries, const Spec& spec, std::int32_t threads);
-
-// Applicable actions in contract order, at most `limit` of them.
-struct Actions {
-    std::vector<std::int32_t> schema;
-    std::vector<std::int64_t> argument_offset;
-    std::vector<std::int32_t> argument;
-};
-Actions applicable(const Task& task, std::span<const Code> state, std::int64_t limit);
-
-// Number of applicable actions of every schema.
-std::vector<std::int64_t> count_applicable(const Task& task, std::span<const Code> state);
-
-// The applicable action number `index` of a schema, in an order of the kernel's own.
-std::vector<std::int32_t> pick_action(const Task& task, std::span<const Code> state, std::int32_t schema, std::int64_t index);
-
-// State after an applicable action.
-std::vector<Code> successor(const Task& task, std::span<const Code> state, std::int32_t schema, std::span<const std::int32_t> arguments);
-
-// Bindings of a lifted conjunction: different variables, different objects; at most `limit` of them, candidates in the
-// random order of `seed`, after at most `steps` steps of search.
-struct Bindings {
-    std::int64_t count = 0;
-    std::vector<Object> objects;  // [count, variables]
-};
-Bindings find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern, std::int64_t limit,
-                       std::uint64_t seed, std::int64_t steps);
+// Many lookaheads on several threads; the trees do not depend on the number of threads.
+std::vector<Tree> lookahead_batch(std::span<const Situation> situations, const Spec& spec, std::int32_t threads);
 
 }  // namespace saltus

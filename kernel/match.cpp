@@ -17,7 +17,9 @@ bool Matcher::unify(const Pattern& pattern, const Literal& literal, const Object
         const auto variable = static_cast<std::size_t>(term);
         if (binding[variable] == kUnbound) {
             const std::int32_t domain = pattern.domains[variable];
-            if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(arguments[i])]) return false;
+            if (domain >= 0 &&
+                !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(arguments[i])])
+                return false;
             binding[variable] = arguments[i];
         } else if (binding[variable] != arguments[i]) {
             return false;
@@ -52,7 +54,9 @@ bool Matcher::least_from(std::size_t variable) {
     std::int64_t best_rows = kMany;
     for (const Literal& literal : pattern_->literals) {
         if (!literal.positive || literal.predicate == kEquality) continue;
-        if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) == literal.terms.end()) continue;
+        if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) ==
+            literal.terms.end())
+            continue;
         const std::int64_t rows = estimate(literal);
         if (rows < best_rows) {
             best_rows = rows;
@@ -77,7 +81,9 @@ bool Matcher::least_from(std::size_t variable) {
         (*binding_)[variable] = object;
         bool possible = true;
         for (const Literal& literal : pattern_->literals) {
-            if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) == literal.terms.end()) continue;
+            if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) ==
+                literal.terms.end())
+                continue;
             if (fully_bound(literal))
                 possible = true_literal(literal);
             else if (literal.positive && literal.predicate != kEquality)
@@ -85,13 +91,13 @@ bool Matcher::least_from(std::size_t variable) {
             if (!possible) break;
         }
         if (possible && least_from(variable + 1)) return true;
-        // Deeper levels may have bound more variables before they failed; they undo their own.
+        // Deeper levels undo their own bindings when they fail.
         (*binding_)[variable] = kUnbound;
     }
     return false;
 }
 
-// Variables that share an open literal belong together; the parts are independent of each other.
+// Groups of variables connected by open literals; the groups are independent of each other.
 std::vector<std::vector<std::int32_t>> Matcher::components(const std::vector<std::int32_t>& variables) const {
     std::vector<std::int32_t> leader(binding_->size());
     std::iota(leader.begin(), leader.end(), 0);
@@ -123,7 +129,7 @@ std::vector<std::vector<std::int32_t>> Matcher::components(const std::vector<std
     return parts;
 }
 
-// Whether the literals that bindings of `variables` have completed are true.
+// Whether all literals that are fully bound by now and mention one of the variables are true.
 bool Matcher::settle(const std::vector<std::int32_t>& variables) {
     for (const Literal& literal : pattern_->literals) {
         const bool concerned = std::any_of(literal.terms.begin(), literal.terms.end(), [&](std::int32_t term) {
@@ -134,7 +140,7 @@ bool Matcher::settle(const std::vector<std::int32_t>& variables) {
     return true;
 }
 
-// Calls visit(rest) -> bool for every sound binding of some of the variables; `rest` are those still free.
+// Calls visit(rest) -> bool for every consistent binding of some of the variables; `rest` are those still free.
 template <typename Visit>
 void Matcher::branches(const std::vector<std::int32_t>& variables, Visit&& visit) {
     const Literal* best = nullptr;

@@ -1,7 +1,7 @@
 // Match: all bindings of a pattern in a state, by a join that always continues with the most selective literal.
 //
-// Literals whose terms are bound are tested at once; of the others the one with the fewest candidate atoms (by the
-// per-position indices) is enumerated next. Bindings come in no particular order: callers that owe an order sort.
+// Fully bound literals are tested at once; of the others, the one with the fewest candidate atoms (by the per-position
+// indices) is enumerated next. Bindings come in no particular order; see order.hpp for callers that need one.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 namespace saltus {
 
 struct MatchOptions {
-    const std::uint8_t* wanted = nullptr;  // per variable; with it, bindings are told apart by these variables only
-    const std::uint8_t* mask = nullptr;    // per object; others are not used
-    bool distinct = false;                 // different variables take different objects
-    std::mt19937_64* shuffle = nullptr;    // candidates in random order
-    std::int64_t steps = std::numeric_limits<std::int64_t>::max();  // most nodes of the join's search tree
+    const std::uint8_t* wanted = nullptr;                           // per variable: only these distinguish bindings
+    const std::uint8_t* mask = nullptr;                             // per object: only these are used
+    bool distinct = false;                                          // different variables take different objects
+    std::mt19937_64* shuffle = nullptr;                             // tries candidates in random order
+    std::int64_t steps = std::numeric_limits<std::int64_t>::max();  // limit on the join's search tree
 };
 
 class Matcher {
@@ -27,12 +27,12 @@ public:
     explicit Matcher(const StateView& view) : view_(view), task_(view.task()) {}
 
     // Calls emit(binding) -> bool for every completion of `binding` (kUnbound entries are free) until it returns false.
-    // With `wanted`: gate(binding) -> bool is asked once the wanted variables are bound; if it agrees, emit is called
-    // for the first completion found, and the others with the same wanted values are passed over.
-    // `given`: a literal known to hold. False if emit stopped the enumeration or the steps ran out.
+    // With `wanted`: once the wanted variables are bound, gate(binding) -> bool is called; if it returns true, emit is
+    // called for the first completion found, and others with the same wanted values are skipped.
+    // `given`: number of a literal known to hold. Returns false if emit stopped the enumeration or the steps ran out.
     template <typename Gate, typename Emit>
-    bool run(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options, Gate&& gate, Emit&& emit,
-             std::int32_t given = -1) {
+    bool run(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options, Gate&& gate,
+             Emit&& emit, std::int32_t given = -1) {
         start(pattern, binding, options);
         if (given >= 0) done_[static_cast<std::size_t>(given)] = 1;
         if (options.distinct && !all_distinct()) return true;
@@ -47,26 +47,27 @@ public:
     // The lexicographically least completion of `binding`, in place; false if there is none.
     bool least(const Pattern& pattern, std::vector<Object>& binding);
 
-    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62. Where the
-    // steps ran out (`steps_left` is negative), it means nothing.
+    // Number of completions of `binding`; independent parts are multiplied, not enumerated. Saturates at 2^62.
+    // Meaningless if the steps ran out (`steps_left` is negative).
     std::int64_t count(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options);
     std::int64_t count(const Pattern& pattern) {
         std::vector<Object> binding(pattern.domains.size(), kUnbound);
         return count(pattern, binding, MatchOptions{});
     }
 
-    // Binding number `index` in an order of the matcher's own; an index that is not below count is an invalid_argument.
+    // Binding number `index` in an order of the matcher's own; throws an invalid_argument unless it is below count.
     void pick(const Pattern& pattern, std::int64_t index, std::vector<Object>& binding);
 
-    // Of the steps that the last run was allowed; negative where they ran out.
+    // What is left of the last run's steps; negative if they ran out.
     std::int64_t steps_left() const { return steps_; }
 
-    // Binds an atom's arguments to a literal's terms; false, with `binding` undefined, where they clash.
-    bool unify(const Pattern& pattern, const Literal& literal, const Object* arguments, std::vector<Object>& binding) const;
+    // Binds a literal's terms to an atom's arguments; false, with `binding` undefined, if they clash.
+    bool unify(const Pattern& pattern, const Literal& literal, const Object* arguments,
+               std::vector<Object>& binding) const;
 
 private:
     enum class Outcome { go_on, found, stop };
-    static constexpr std::size_t kFew = 8;  // atoms worth looking at one by one for a better estimate
+    static constexpr std::size_t kFew = 8;  // atoms worth checking one by one for a better estimate
 
     void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
         pattern_ = &pattern;
@@ -85,12 +86,13 @@ private:
         return true;
     }
 
-    Object value(std::int32_t term) const { return term >= 0 ? (*binding_)[static_cast<std::size_t>(term)] : ~term; }
+    Object value(std::int32_t term) const { return value_of(term, *binding_); }
 
     bool admits(std::size_t variable, Object object) const {
         if (options_.mask != nullptr && !options_.mask[object]) return false;
         const std::int32_t domain = pattern_->domains[variable];
-        if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(object)]) return false;
+        if (domain >= 0 && !task_.domains[static_cast<std::size_t>(domain)].allowed[static_cast<std::size_t>(object)])
+            return false;
         if (options_.distinct)
             for (Object other : *binding_)
                 if (other == object) return false;
@@ -105,15 +107,15 @@ private:
 
     // Truth of a fully bound literal.
     bool true_literal(const Literal& literal) const {
-        if (literal.predicate == kEquality) return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
-        Code code = 0;
-        for (std::int32_t term : literal.terms) code = code * task_.objects() + value(term);
-        code += task_.code_offset[static_cast<std::size_t>(literal.predicate)];
-        const bool holds = task_.fluent[static_cast<std::size_t>(literal.predicate)] ? view_.holds(code) : task_.static_holds(code);
+        if (literal.predicate == kEquality)
+            return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
+        const Code code = task_.encode(literal, *binding_);
+        const bool holds =
+            task_.fluent[static_cast<std::size_t>(literal.predicate)] ? view_.holds(code) : task_.static_holds(code);
         return holds == literal.positive;
     }
 
-    // Upper bound on the atoms that match a positive literal; close where there are few.
+    // Upper bound on the atoms that match a positive literal; tight if there are few.
     std::int64_t estimate(const Literal& literal) const {
         const auto p = static_cast<std::size_t>(literal.predicate);
         const bool fluent = task_.fluent[p] != 0;
@@ -166,7 +168,8 @@ private:
         if (prefix >= 2) {
             const auto [begin, end] = relation.rows_from(prefix_.data(), prefix);
             for (std::int32_t row = begin; row < end; ++row)
-                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row)))
+                    return false;
             return !fluent || extra_candidates(literal, visit);
         }
         for (std::size_t i = 0; i < literal.terms.size(); ++i) {
@@ -180,10 +183,12 @@ private:
         }
         if (best_position < literal.terms.size()) {
             for (std::int32_t row : relation.rows_with(best_position, value(literal.terms[best_position])))
-                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row)))
+                    return false;
         } else {
             for (std::int32_t row = 0; row < relation.size; ++row)
-                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row))) return false;
+                if ((!fluent || view_.root_row_alive(literal.predicate, row)) && !visit(relation.row(row)))
+                    return false;
         }
         return !fluent || extra_candidates(literal, visit);
     }
@@ -199,7 +204,7 @@ private:
         return true;
     }
 
-    // Number of bound terms at the literal's beginning, their values in prefix_.
+    // Number of leading terms that are bound; writes their values to prefix_.
     std::size_t bound_prefix(const Literal& literal) const {
         prefix_.clear();
         if (literal.terms.size() < 3) return 0;
@@ -211,7 +216,7 @@ private:
         return prefix_.size();
     }
 
-    // Binds the literal's free terms to a row and notes the variables on the trail. False where they clash.
+    // Binds the literal's free terms to a row and records the variables in bound_; false if they clash.
     bool bind_row(const Literal& literal, const Object* row) {
         for (std::size_t i = 0; i < literal.terms.size(); ++i) {
             const std::int32_t term = literal.terms[i];
@@ -279,7 +284,7 @@ private:
                 if (value(literal.terms[0]) == kUnbound && value(literal.terms[1]) == kUnbound) continue;
             } else {
                 rows = estimate(literal);
-                // Before the gate, literals that bind wanted variables go first, unless another one is a mere test.
+                // Before the gate, literals that bind wanted variables go first, unless another has only one candidate.
                 if (!gated && rows > 1 && !binds_wanted(literal)) rows += kMany / 2;
             }
             if (rows < best_rows) {
@@ -314,7 +319,8 @@ private:
             return outcome == Outcome::go_on;
         };
         if (literal.predicate == kEquality) {
-            const Object known = value(literal.terms[0]) != kUnbound ? value(literal.terms[0]) : value(literal.terms[1]);
+            const Object known =
+                value(literal.terms[0]) != kUnbound ? value(literal.terms[0]) : value(literal.terms[1]);
             const Object row[2] = {known, known};
             visit(row);
         } else if (options_.shuffle != nullptr) {

@@ -5,12 +5,15 @@
 namespace saltus {
 
 namespace {
-constexpr std::int64_t kDenseLimit = std::int64_t{1} << 25;  // 4 MiB of bits; above it a hash set
+constexpr std::int64_t kDenseLimit = std::int64_t{1} << 25;  // 4 MiB of bits; beyond that, a hash set
 }
 
 Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
                  std::span<const Code> goal_negative)
-    : task_(task), kind_(kind), goal_identity_(goal_identity), watches_of_(static_cast<std::size_t>(task.predicates())) {
+    : task_(task),
+      kind_(kind),
+      goal_identity_(goal_identity),
+      watches_of_(static_cast<std::size_t>(task.predicates())) {
     if (kind == Kind::iw) {
         total_ = task.code_offset.back();
     } else {
@@ -28,7 +31,8 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
             if (!task.fluent[p]) continue;
             std::int64_t combinations = task.arity[p] == 0 ? 1 : task.objects();
             if (kind == Kind::aiw)
-                for (std::int32_t i = 1; i < task.arity[p]; ++i) combinations = saturating_product(combinations, types_);
+                for (std::int32_t i = 1; i < task.arity[p]; ++i)
+                    combinations = saturating_product(combinations, types_);
             for (std::int32_t i = 0; i < std::max(1, task.arity[p]); ++i) {
                 base_[p].push_back(total_);
                 total_ = saturating_sum(total_, combinations);
@@ -48,7 +52,8 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
     if (dense_) bits_.assign(static_cast<std::size_t>(total_ / 64 + 1), 0);
 }
 
-// At most as many types as objects count: a feature within its position is then below objects^arity, which codes bound.
+// Only types in use are numbered, so at most as many as objects: a position's features then number at most
+// objects^arity, and atom codes bound that.
 void Novelty::number_types() {
     std::vector<std::int32_t> number_of(static_cast<std::size_t>(task_.types), -1);
     object_type_.reserve(task_.object_type.size());
@@ -98,7 +103,7 @@ bool Novelty::mark(Code code, std::int32_t predicate, const Object* arguments) {
     return novel;
 }
 
-// Whether a feature at `position` of this atom is among those that the watch counts.
+// Whether the watch counts the feature at `position` of this atom.
 bool Novelty::concerns(const Watch& watch, std::int32_t position, const Object* arguments) const {
     const std::int32_t arity = task_.arity[static_cast<std::size_t>(watch.predicate)];
     for (std::int32_t i = 0; i < arity; ++i) {

@@ -1,14 +1,16 @@
 // Novelty: which features of atoms a lookahead has seen.
 //
-// The features of a fluent atom depend on the kind of lookahead (iw: the atom itself; aiw: every argument with the types of
-// the others; baiw: every argument alone); nullary and unary atoms are their own feature, and an atom mentioned in the
-// goal has its identity instead of (or beside) the abstracted ones. Width 2 adds pairs of features of different atoms.
+// The features of a fluent atom depend on the kind of lookahead (iw: the atom itself; aiw: every argument with the
+// types of the others; baiw: every argument alone). Nullary and unary atoms are their own feature. An atom mentioned in
+// the goal has its identity as a feature, instead of or in addition to the abstract ones. Width 2 adds pairs of
+// features of different atoms.
 #pragma once
 
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "keys.hpp"
 #include "task.hpp"
 
 namespace saltus {
@@ -21,32 +23,32 @@ public:
     Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
             std::span<const Code> goal_negative);
 
-    // Width 1.
+    // Width 1: whether some feature of the atom is unseen; mark() also marks them as seen.
     bool unseen(Code code, std::int32_t predicate, const Object* arguments) const;
-    bool mark(Code code, std::int32_t predicate, const Object* arguments);  // true if some feature was unseen
+    bool mark(Code code, std::int32_t predicate, const Object* arguments);
 
-    // Whether every feature that an instance of the literal can have has been seen: then no instance is novel any more.
-    // Asked for the added literals of schemas, by the number that watch() gave.
+    // exhausted(): whether every feature that an instance of the watched literal can have has been seen, so that no
+    // instance can be novel any more. watch() returns the literal's number.
     std::size_t watch(const Literal& literal, const std::vector<std::int32_t>& domains);
     bool exhausted(std::size_t number) const { return watches_[number].open == 0; }
 
-    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen. Stops in between, and is
-    // full, where the pairs would take more than `budget` bytes.
+    // Width 2: marks all features and pairs that involve an added atom; true if one was unseen. Stops early, and is
+    // full, once the pairs take more than `budget` bytes.
     bool mark_pairs(std::span<const Code> added, std::span<const Code> state, std::int64_t budget);
     bool full() const { return full_; }
 
-    // Gives all memory back; nothing may be asked afterwards.
+    // Frees all memory; nothing else may be called afterwards.
     void release();
 
 private:
     struct Watch {
         std::int32_t predicate;
-        std::vector<std::vector<std::uint8_t>> objects;  // [arity][objects]: what the literal can have there
+        std::vector<std::vector<std::uint8_t>> objects;  // [arity][objects]: possible at that position
         std::vector<std::vector<std::uint8_t>> types;    // [arity][types]: their types
-        std::int64_t open;                               // features not seen yet, at most
+        std::int64_t open;                               // upper bound on the unseen features
     };
 
-    static constexpr std::int32_t kIdentity = -1;  // position of a feature that is the whole atom
+    static constexpr std::int32_t kIdentity = -1;  // "position" of a feature that is the whole atom
 
     void number_types();
     std::int64_t numbered(std::int64_t base, std::int64_t feature) const {
@@ -56,14 +58,15 @@ private:
         return entry->second;
     }
 
-    // visit(feature, position) -> bool for every feature until it returns true.
+    // Calls visit(feature, position) -> bool for every feature until it returns true.
     template <typename Visit>
     bool features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const;
     bool concerns(const Watch& watch, std::int32_t position, const Object* arguments) const;
     std::vector<std::int64_t> features_of(Code code) const;
 
     bool seen(std::int64_t feature) const {
-        return dense_ ? (bits_[static_cast<std::size_t>(feature) >> 6] >> (feature & 63) & 1) != 0 : sparse_.contains(feature);
+        return dense_ ? (bits_[static_cast<std::size_t>(feature) >> 6] >> (feature & 63) & 1) != 0
+                      : sparse_.contains(feature);
     }
     bool see(std::int64_t feature) {
         if (!dense_) return sparse_.insert(feature);
@@ -78,12 +81,13 @@ private:
     Kind kind_;
     GoalIdentity goal_identity_;
     std::unordered_map<Code, std::int64_t> goal_feature_;
-    std::vector<std::int32_t> object_type_;        // [objects]: types that some object has, numbered without gaps
+    std::vector<std::int32_t> object_type_;  // [objects]: types in use, numbered without gaps
     std::int64_t types_ = 0;
-    std::vector<std::vector<std::int64_t>> base_;  // [predicates][arity]: first feature of a position; wide: its number
+    std::vector<std::vector<std::int64_t>>
+        base_;  // [predicates][arity]: position's first feature; if wide, its index in met_
     std::int64_t total_ = 0;
     bool dense_ = true;
-    bool wide_ = false;  // too many features for 64 bits: they are numbered when they are met
+    bool wide_ = false;  // too many features for 64 bits: number those that occur
     mutable std::vector<std::unordered_map<std::int64_t, std::int64_t>> met_;  // [positions of all predicates]
     mutable std::int64_t met_count_ = 0;
     std::vector<std::uint64_t> bits_;

@@ -1,5 +1,6 @@
 #include "reader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <stdexcept>
@@ -10,7 +11,7 @@ namespace {
 
 enum Kind : std::uint8_t { bad, space, open, close, comment, name };
 
-// Printable ASCII is a name character, save what PDDL uses itself and quotes, which no planner reads alike.
+// Names are printable ASCII without PDDL's own characters and without quotes, on which planners disagree.
 constexpr std::array<Kind, 256> kinds() {
     std::array<Kind, 256> table{};
     for (int c = 0; c < 256; ++c) table[static_cast<std::size_t>(c)] = (c > 32 && c < 127) ? name : bad;
@@ -36,14 +37,20 @@ std::size_t line_end(std::string_view text, std::size_t i) {
     return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) : text.size();
 }
 
-// Number of tokens, so that the arrays are allocated once: growing them by doubling would cost a third of the peak memory.
+// Number of tokens, so that the arrays are allocated once: doubling them would cost a third of the peak memory.
 std::size_t count_tokens(std::string_view text) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < text.size();) {
         switch (kind_of(text[i])) {
             case open:
-            case close: ++count; ++i; break;
-            case name: ++count; i = name_end(text, i); break;
+            case close:
+                ++count;
+                ++i;
+                break;
+            case name:
+                ++count;
+                i = name_end(text, i);
+                break;
             case comment: i = line_end(text, i); break;
             default: ++i; break;
         }
@@ -51,8 +58,7 @@ std::size_t count_tokens(std::string_view text) {
     return count;
 }
 
-// Interned lower-case names: open addressing over views into `symbols`' own text is not stable while it grows, so the
-// table keeps hashes and indices only.
+// Interned lower-case names. `symbols` moves its text while it grows, so the table keeps hashes and indices, not views.
 class SymbolTable {
 public:
     explicit SymbolTable(std::vector<std::string>& symbols) : symbols_(symbols), slots_(1024, Slot{0, -1}) {}
@@ -64,7 +70,8 @@ public:
         std::size_t mask = slots_.size() - 1;
         std::size_t i = hash & mask;
         for (; slots_[i].symbol >= 0; i = (i + 1) & mask)
-            if (slots_[i].hash == hash && same(symbols_[static_cast<std::size_t>(slots_[i].symbol)], text)) return slots_[i].symbol;
+            if (slots_[i].hash == hash && same(symbols_[static_cast<std::size_t>(slots_[i].symbol)], text))
+                return slots_[i].symbol;
         auto symbol = static_cast<std::int32_t>(symbols_.size());
         std::string copy(text);
         for (char& c : copy) c = static_cast<char>(lower(c));
@@ -124,7 +131,7 @@ Tokens scan(std::string_view text, std::uint32_t max_nesting) {
     result.offset.reserve(count);
     SymbolTable table(result.symbols);
     std::vector<std::uint32_t> opened;
-    std::size_t i = text.substr(0, 3) == "\xEF\xBB\xBF" ? 3 : 0;  // a byte order mark is no text
+    std::size_t i = text.substr(0, 3) == "\xEF\xBB\xBF" ? 3 : 0;  // skip a byte order mark
     while (i < text.size()) {
         switch (kind_of(text[i])) {
             case space: ++i; break;
@@ -161,12 +168,12 @@ Tokens scan(std::string_view text, std::uint32_t max_nesting) {
 
 namespace {
 
-// Set of atoms seen so far, by index into the growing result.
+// Set of the atoms read so far, by index into the growing result.
 class AtomSet {
 public:
     explicit AtomSet(const Atoms& atoms) : atoms_(atoms), slots_(1024, -1) {}
 
-    // True if the atom just appended as number `index` (arguments from `start`) was not there; forgets it otherwise.
+    // Whether the atom just appended as number `index`, with arguments from `start` on, is new; if not, it is not kept.
     bool insert(std::int32_t index, std::size_t start, std::size_t arity) {
         starts_.push_back(start);
         std::size_t mask = slots_.size() - 1;
@@ -224,18 +231,36 @@ private:
 
 }  // namespace
 
+void AtomTables::check() const {
+    const auto below = [](std::span<const std::int32_t> values, std::size_t size) {
+        return std::all_of(values.begin(), values.end(),
+                           [&](std::int32_t value) { return value < 0 || static_cast<std::size_t>(value) < size; });
+    };
+    bool sound = types >= 0 && predicate_of_symbol.size() == object_of_symbol.size() &&
+                 arity.size() == first_slot.size() && below(predicate_of_symbol, arity.size()) &&
+                 below(object_of_symbol, object_type.size()) &&
+                 below(object_type, static_cast<std::size_t>(std::max(0, types))) &&
+                 std::all_of(object_type.begin(), object_type.end(), [](std::int32_t type) { return type >= 0; });
+    for (std::size_t p = 0; p < arity.size() && sound; ++p) {
+        const std::uint64_t slots = static_cast<std::uint64_t>(first_slot[p]) + static_cast<std::uint64_t>(arity[p]);
+        sound = arity[p] >= 0 && first_slot[p] >= 0 && slots * static_cast<std::uint64_t>(types) <= allowed.size();
+    }
+    if (!sound) throw std::invalid_argument("read_atoms: tables do not fit each other");
+}
+
 Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::int32_t end, const AtomTables& tables) {
     Atoms result;
     AtomSet seen(result);
     auto at = [&](std::int32_t i) { return token[static_cast<std::size_t>(i)]; };
-    // Appends the arguments of the atom in tokens (i, stop) to the result; false if it is not sound.
+    // Appends the arguments of the atom in tokens (i, stop) to the result; false if it is not well formed.
     auto read = [&](std::int32_t i, std::int32_t stop, std::int32_t predicate) {
         const std::int32_t arity = tables.arity[static_cast<std::size_t>(predicate)];
         if (stop - i - 2 != arity) return false;
         for (std::int32_t k = 0; k < arity; ++k) {
             const std::int32_t symbol = at(i + 2 + k);
             if (symbol < 0) return false;
-            if (static_cast<std::size_t>(symbol) >= tables.object_of_symbol.size()) throw std::invalid_argument("read_atoms: unknown symbol");
+            if (static_cast<std::size_t>(symbol) >= tables.object_of_symbol.size())
+                throw std::invalid_argument("read_atoms: unknown symbol");
             const std::int32_t object = tables.object_of_symbol[static_cast<std::size_t>(symbol)];
             if (object < 0) return false;
             const auto slot = static_cast<std::size_t>(tables.first_slot[static_cast<std::size_t>(predicate)] + k);
@@ -250,7 +275,8 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
         if (at(i) >= kClose) return result;  // a word
         if (~at(i) <= i || ~at(i) >= end) throw std::invalid_argument("read_atoms: a list ends outside of the range");
         if (at(i + 1) < 0) return result;  // an empty list, or a list instead of a predicate
-        if (static_cast<std::size_t>(at(i + 1)) >= tables.predicate_of_symbol.size()) throw std::invalid_argument("read_atoms: unknown symbol");
+        if (static_cast<std::size_t>(at(i + 1)) >= tables.predicate_of_symbol.size())
+            throw std::invalid_argument("read_atoms: unknown symbol");
         const std::int32_t predicate = tables.predicate_of_symbol[static_cast<std::size_t>(at(i + 1))];
         if (predicate == kSpecialHead) {
             result.special.push_back(i);
@@ -262,7 +288,8 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
             return result;
         }
         result.predicate.push_back(predicate);
-        if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start, result.argument.size() - start)) {
+        if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start,
+                         result.argument.size() - start)) {
             result.duplicate.push_back(i);
             result.predicate.pop_back();
             result.argument.resize(start);

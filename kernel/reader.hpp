@@ -1,8 +1,7 @@
 // Reader: PDDL text -> flat token arrays, and token arrays -> ground atoms.
 //
-// Takes bytes, gives integers; knows parentheses, names and ground atoms, nothing else of PDDL. Positions are byte
-// offsets: line and column are worked out only when an error is reported. Cost: two passes over the text, 8 bytes a token.
-// Twin in Python: src/saltus/pddl/reference.py.
+// Knows only parentheses, names and ground atoms. Positions are byte offsets; line and column are computed only when an
+// error is reported. Cost: two passes over the text, 8 bytes per token. Twin in Python: src/saltus/pddl/reference.py.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@ inline constexpr std::int32_t kClose = -1;  // ")" ; "(" is ~(index of its ")"),
 
 enum class ScanError : std::int32_t {
     none = 0,
-    empty = 1,       // no expression at all
-    character = 2,   // a byte that is no part of PDDL
-    extra_close = 3, // ")" without "("
-    unclosed = 4,    // "(" without ")"
-    outside = 5,     // a name outside of all parentheses
-    second = 6,      // a second expression after the first
-    nesting = 7,     // deeper than the limit
+    empty = 1,        // no expression at all
+    character = 2,    // a byte that PDDL does not use
+    extra_close = 3,  // ")" without "("
+    unclosed = 4,     // "(" without ")"
+    outside = 5,      // a name outside all parentheses
+    second = 6,       // a second expression after the first
+    nesting = 7,      // deeper than the limit
 };
 
 struct Tokens {
@@ -46,6 +45,9 @@ struct AtomTables {
     std::span<const std::uint8_t> allowed;              // [slots, types]
     std::span<const std::int32_t> object_type;          // [objects]
     std::int32_t types = 0;
+
+    // Throws an invalid_argument unless every number lies within the table that it points into.
+    void check() const;
 };
 
 struct Atoms {
@@ -53,10 +55,10 @@ struct Atoms {
     std::vector<std::int32_t> argument;   // [sum of arities]
     std::vector<std::int32_t> special;    // token index of every entry with a special head
     std::vector<std::int32_t> duplicate;  // token index of every repeated atom
-    std::int32_t refused = -1;            // token index of the first entry that is no sound atom, where reading stopped
+    std::int32_t refused = -1;            // token index of the first entry that is no valid atom, where reading stops
 };
 
-// The ground atoms listed between tokens [begin, end). What is wrong with a refused entry is for the caller to say.
+// The ground atoms listed in tokens [begin, end). The caller finds out what is wrong with a refused entry.
 Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::int32_t end, const AtomTables& tables);
 
 }  // namespace saltus

@@ -17,7 +17,7 @@ bool is_fluent(const Task& task, const Literal& literal) {
     return literal.predicate != kEquality && task.fluent[static_cast<std::size_t>(literal.predicate)] != 0;
 }
 
-// What must be true for an effect: negative literals that may change are left out.
+// Conditions of an effect, without negative fluent literals.
 std::vector<Literal> conditions_of(const Task& task, const Schema& schema, const Effect& effect) {
     std::vector<Literal> conditions;
     for (const auto* literals : {&schema.pattern.literals, &effect.when.literals})
@@ -31,18 +31,11 @@ void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
         if (term >= 0) marks[static_cast<std::size_t>(term)] = 1;
 }
 
-Code code_of(const Task& task, const Literal& literal, const std::vector<Object>& binding) {
-    Code code = 0;
-    for (std::int32_t term : literal.terms)
-        code = code * task.objects() + (term >= 0 ? binding[static_cast<std::size_t>(term)] : ~term);
-    return code + task.code_offset[static_cast<std::size_t>(literal.predicate)];
-}
-
-// An atom that may be added, and what must be true for it.
+// An atom that may be added, and its conditions.
 struct Rule {
     Pattern pattern;
     const Literal* head = nullptr;
-    std::vector<std::uint8_t> wanted;  // per variable: occurs in the head
+    std::vector<std::uint8_t> wanted;  // [variables]: occurs in the head
 };
 
 std::vector<Rule> rules_of(const Task& task) {
@@ -50,19 +43,20 @@ std::vector<Rule> rules_of(const Task& task) {
     for (const Schema& schema : task.schemas)
         for (const Effect& effect : schema.effects)
             for (const Literal& head : effect.adds) {
-                rules.push_back({{effect.when.domains, conditions_of(task, schema, effect)}, &head,
+                rules.push_back({{effect.when.domains, conditions_of(task, schema, effect)},
+                                 &head,
                                  std::vector<std::uint8_t>(effect.when.domains.size(), 0)});
                 mark_variables(head, rules.back().wanted);
             }
     return rules;
 }
 
-// An effect split into what never changes and what does.
+// An effect with its conditions split into those that never change and those that may.
 struct Split {
     Pattern fixed;
     std::vector<Literal> changing;
     const std::vector<Literal>* heads = nullptr;
-    std::vector<std::uint8_t> wanted;  // per variable: occurs in what changes
+    std::vector<std::uint8_t> wanted;  // [variables]: occurs in a changing condition or a head
 };
 
 std::vector<Split> splits_of(const Task& task) {
@@ -70,7 +64,8 @@ std::vector<Split> splits_of(const Task& task) {
     for (const Schema& schema : task.schemas)
         for (const Effect& effect : schema.effects) {
             if (effect.adds.empty()) continue;
-            Split split{{effect.when.domains, {}}, {}, &effect.adds, std::vector<std::uint8_t>(effect.when.domains.size(), 0)};
+            Split split{
+                {effect.when.domains, {}}, {}, &effect.adds, std::vector<std::uint8_t>(effect.when.domains.size(), 0)};
             for (Literal& literal : conditions_of(task, schema, effect))
                 (is_fluent(task, literal) ? split.changing : split.fixed.literals).push_back(std::move(literal));
             for (const auto* literals : {&std::as_const(split.changing), &effect.adds})
@@ -82,12 +77,15 @@ std::vector<Split> splits_of(const Task& task) {
 
 }  // namespace
 
-// Round by round; from the second on, only bindings that use an atom of the round before are looked for.
-std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal, std::int64_t work) {
+// Round by round; from the second round on, only bindings that use an atom of the previous round are sought.
+std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal,
+                                    std::int64_t work) {
     std::vector<Code> atoms(state.begin(), state.end());
     KeySet reached(2 * atoms.size() + 16);
     for (Code code : atoms) reached.insert(code);
-    auto satisfied = [&] { return std::all_of(goal.begin(), goal.end(), [&](Code code) { return reached.contains(code); }); };
+    auto satisfied = [&] {
+        return std::all_of(goal.begin(), goal.end(), [&](Code code) { return reached.contains(code); });
+    };
     if (satisfied()) return true;
     const std::vector<Rule> rules = rules_of(task);
     std::vector<Code> fresh;
@@ -101,16 +99,18 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
         std::vector<Code> next;
         for (const Rule& rule : rules) {
             MatchOptions options;
-            // Later on the join starts from a new atom, and its most selective literals come first, not the head's.
+            // In later rounds the join starts from a new atom and then takes the most selective literals first.
             if (first) options.wanted = rule.wanted.data();
             auto match = [&](auto&& gate, auto&& emit, std::int32_t given) {
                 options.steps = work;
                 matcher.run(rule.pattern, binding, options, gate, emit, given);
                 work = matcher.steps_left();
             };
-            auto is_new = [&](const std::vector<Object>& bound) { return !reached.contains(code_of(task, *rule.head, bound)); };
+            auto is_new = [&](const std::vector<Object>& bound) {
+                return !reached.contains(task.encode(*rule.head, bound));
+            };
             auto add = [&](const std::vector<Object>& bound) {
-                const Code code = code_of(task, *rule.head, bound);
+                const Code code = task.encode(*rule.head, bound);
                 if (reached.insert(code)) next.push_back(code);
                 return true;
             };
@@ -124,7 +124,8 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
                 if (work < 0) return std::nullopt;
                 const std::int32_t predicate = task.decode(code, arguments.data());
                 for (std::size_t l = 0; l < literals.size(); ++l)
-                    if (literals[l].predicate == predicate && matcher.unify(rule.pattern, literals[l], arguments.data(), binding))
+                    if (literals[l].predicate == predicate &&
+                        matcher.unify(rule.pattern, literals[l], arguments.data(), binding))
                         match(is_new, add, static_cast<std::int32_t>(l));
             }
         }
@@ -163,11 +164,12 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
         counting.steps = matcher.steps_left();
         if (counting.steps < 0) return;
         rules = saturating_sum(rules, count);
-        conditions = saturating_sum(conditions, saturating_product(count, static_cast<std::int64_t>(split.changing.size())));
+        conditions =
+            saturating_sum(conditions, saturating_product(count, static_cast<std::int64_t>(split.changing.size())));
         heads = saturating_sum(heads, saturating_product(count, static_cast<std::int64_t>(split.heads->size())));
         if (saturating_sum(conditions, heads) > limit) return;
     }
-    std::vector<std::int32_t> condition;  // atoms, rule after rule
+    std::vector<std::int32_t> condition;  // atom numbers, rule by rule
     condition.reserve(static_cast<std::size_t>(conditions));
     head_.reserve(static_cast<std::size_t>(heads));
     open_.reserve(static_cast<std::size_t>(rules));
@@ -180,12 +182,19 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
         matcher.run(split.fixed, binding, options, [&](const std::vector<Object>& bound) {
             if (split.changing.empty()) ready_.push_back(static_cast<std::int32_t>(open_.size()));
             open_.push_back(static_cast<std::int32_t>(split.changing.size()));
-            for (const Literal& literal : split.changing) condition.push_back(atoms_.number(code_of(task, literal, bound)));
-            for (const Literal& literal : *split.heads) head_.push_back(atoms_.number(code_of(task, literal, bound)));
+            for (const Literal& literal : split.changing)
+                condition.push_back(atoms_.number(task.encode(literal, bound)));
+            for (const Literal& literal : *split.heads) head_.push_back(atoms_.number(task.encode(literal, bound)));
             first_head_.push_back(static_cast<std::int32_t>(head_.size()));
             return true;
         });
     }
+    index_uses(condition);
+    complete_ = true;
+}
+
+// Lists, for every atom, the rules that it is a condition of; `condition` holds the atoms rule by rule.
+void GroundRelaxation::index_uses(const std::vector<std::int32_t>& condition) {
     first_use_.assign(static_cast<std::size_t>(atoms_.size()) + 1, 0);
     for (std::int32_t atom : condition) ++first_use_[static_cast<std::size_t>(atom) + 1];
     for (std::size_t a = 1; a < first_use_.size(); ++a) first_use_[a] += first_use_[a - 1];
@@ -194,8 +203,8 @@ void GroundRelaxation::ground(const Task& task, std::int64_t limit) {
     std::size_t at = 0;
     for (std::size_t rule = 0; rule < open_.size(); ++rule)
         for (std::int32_t i = 0; i < open_[rule]; ++i)
-            use_[static_cast<std::size_t>(next[static_cast<std::size_t>(condition[at++])]++)] = static_cast<std::int32_t>(rule);
-    complete_ = true;
+            use_[static_cast<std::size_t>(next[static_cast<std::size_t>(condition[at++])]++)] =
+                static_cast<std::int32_t>(rule);
 }
 
 bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code> goal) const {

@@ -1,33 +1,27 @@
 #include "state.hpp"
 
-#include <bit>
-
 namespace saltus {
 
 StateView::StateView(const Task& task, std::span<const Code> root)
     : task_(task),
       root_(static_cast<std::size_t>(task.predicates())),
       first_atom_(static_cast<std::size_t>(task.predicates()), 0),
-      slots_(std::bit_ceil(2 * root.size() + 16), Slot{0, -1}),
-      mask_(slots_.size() - 1),
+      root_atoms_(root.size()),
       alive_(root.size(), 1),
       extra_(static_cast<std::size_t>(task.predicates())),
       extra_size_(static_cast<std::size_t>(task.predicates()), 0) {
     std::vector<Object> arguments(static_cast<std::size_t>(task.max_arity) + 1);
     for (std::size_t p = 0; p < root_.size(); ++p) root_[p].arity = task.arity[p];
-    // Codes are sorted, so the atoms of a predicate follow each other.
-    std::int32_t number = 0;
+    // Codes are sorted, so a predicate's atoms are consecutive.
     std::int32_t last = -1;
     for (Code code : root) {
         const std::int32_t predicate = task.decode(code, arguments.data());
         Relation& relation = root_[static_cast<std::size_t>(predicate)];
+        const std::int32_t number = root_atoms_.number(code);
         if (predicate != last) first_atom_[static_cast<std::size_t>(predicate)] = number;
         last = predicate;
         relation.rows.insert(relation.rows.end(), arguments.begin(), arguments.begin() + relation.arity);
         ++relation.size;
-        std::size_t slot = mix(static_cast<std::uint64_t>(code)) & mask_;
-        while (slots_[slot].atom >= 0) slot = (slot + 1) & mask_;
-        slots_[slot] = Slot{code, number++};
     }
     for (std::size_t p = 0; p < root_.size(); ++p)
         if (task.fluent[p]) root_[p].build(task.objects());
@@ -52,7 +46,7 @@ void StateView::show(std::span<const Code> added, std::span<const Code> deleted)
         extra_set_.insert(code);
     }
     for (Code code : deleted) {
-        const std::int32_t atom = find(code);
+        const std::int32_t atom = root_atoms_.find(code);
         alive_[static_cast<std::size_t>(atom)] = 0;
         dead_.push_back(atom);
     }

@@ -1,12 +1,13 @@
 // State: a root state with indices, seen through an overlay of added and deleted atoms.
 //
-// One StateView serves a whole lookahead: the indices over the root's atoms are built once, and moving to another state
-// of the tree costs as much as the difference between them and the root.
+// One StateView serves a whole lookahead: the root's atoms are indexed once, and showing another state of the tree
+// costs only as much as it differs from the root.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "keys.hpp"
 #include "task.hpp"
 
 namespace saltus {
@@ -15,45 +16,35 @@ class StateView {
 public:
     StateView(const Task& task, std::span<const Code> root);
 
-    // Shows the root with these differences; `added` holds no root atom, `deleted` nothing else.
+    // Shows the root with these differences: `added` are absent from the root, `deleted` are present in it.
     void show(std::span<const Code> added, std::span<const Code> deleted);
 
-    bool root_holds(Code code) const { return find(code) >= 0; }
+    bool root_holds(Code code) const { return root_atoms_.find(code) >= 0; }
     bool holds(Code code) const {
-        const std::int32_t i = find(code);
+        const std::int32_t i = root_atoms_.find(code);
         return i >= 0 ? alive_[static_cast<std::size_t>(i)] != 0 : (!extra_codes_.empty() && extra_set_.contains(code));
     }
     const Task& task() const { return task_; }
 
-    // Atoms of a fluent predicate: root rows (skip those not alive), then extra rows.
+    // Atoms of a fluent predicate: root rows that are alive, then extra rows.
     const Relation& root_relation(std::int32_t predicate) const { return root_[static_cast<std::size_t>(predicate)]; }
     bool root_row_alive(std::int32_t predicate, std::int32_t row) const {
         return alive_[static_cast<std::size_t>(first_atom_[static_cast<std::size_t>(predicate)] + row)] != 0;
     }
-    std::span<const Object> extra_rows(std::int32_t predicate) const { return extra_[static_cast<std::size_t>(predicate)]; }
+    std::span<const Object> extra_rows(std::int32_t predicate) const {
+        return extra_[static_cast<std::size_t>(predicate)];
+    }
     std::int32_t extra_count(std::int32_t predicate) const { return extra_size_[static_cast<std::size_t>(predicate)]; }
 
 private:
-    std::int32_t find(Code code) const {
-        for (std::size_t i = mix(static_cast<std::uint64_t>(code)) & mask_; slots_[i].atom >= 0; i = (i + 1) & mask_)
-            if (slots_[i].code == code) return slots_[i].atom;
-        return -1;
-    }
-
-    struct Slot {
-        Code code;
-        std::int32_t atom;
-    };
-
     const Task& task_;
     std::vector<Relation> root_;            // [predicates]
     std::vector<std::int32_t> first_atom_;  // [predicates]: number of the predicate's first root atom
-    std::vector<Slot> slots_;
-    std::size_t mask_ = 0;
-    std::vector<std::uint8_t> alive_;  // [root atoms]
-    std::vector<std::int32_t> dead_;
-    std::vector<std::vector<Object>> extra_;  // [predicates]
-    std::vector<std::int32_t> extra_size_;
+    KeyNumbers root_atoms_;
+    std::vector<std::uint8_t> alive_;         // [root atoms]
+    std::vector<std::int32_t> dead_;          // root atoms that are deleted
+    std::vector<std::vector<Object>> extra_;  // [predicates]: rows of added atoms
+    std::vector<std::int32_t> extra_size_;    // [predicates]
     std::vector<Code> extra_codes_;
     std::vector<std::int32_t> extra_predicates_;
     KeySet extra_set_;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "keys.hpp"
+
 namespace saltus {
 
 void Relation::build(std::int32_t objects) {
@@ -26,7 +28,7 @@ void Relation::build(std::int32_t objects) {
 }
 
 std::pair<std::int32_t, std::int32_t> Relation::rows_from(const Object* prefix, std::size_t length) const {
-    // Narrow the search by the index of the first position, whose rows follow each other.
+    // Rows are sorted, so those with the same first argument are consecutive: search only among them.
     const auto& starts = first[0];
     std::int32_t begin = starts[static_cast<std::size_t>(prefix[0])];
     std::int32_t end = starts[static_cast<std::size_t>(prefix[0]) + 1];
@@ -40,8 +42,10 @@ std::pair<std::int32_t, std::int32_t> Relation::rows_from(const Object* prefix, 
         std::int32_t high = end;
         while (low < high) {
             const std::int32_t middle = low + (high - low) / 2;
-            if (before(middle, or_equal)) low = middle + 1;
-            else high = middle;
+            if (before(middle, or_equal))
+                low = middle + 1;
+            else
+                high = middle;
         }
         return low;
     };
@@ -56,8 +60,10 @@ bool strictly_ascending(const Values& values) {
     return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
 
+}  // namespace
+
 // Reads the flat program of kernel_task.py.
-class Program {
+class Task::Program {
 public:
     explicit Program(std::span<const std::int32_t> values) : values_(values) {}
 
@@ -68,7 +74,8 @@ public:
     std::size_t count() {
         const std::int32_t value = next();
         if (value < 0) throw std::invalid_argument("task program has a negative count");
-        if (static_cast<std::size_t>(value) > values_.size() - at_) throw std::invalid_argument("task program ends early");
+        if (static_cast<std::size_t>(value) > values_.size() - at_)
+            throw std::invalid_argument("task program ends early");
         return static_cast<std::size_t>(value);
     }
     Literal literal() {
@@ -96,8 +103,6 @@ private:
     std::size_t at_ = 0;
 };
 
-}  // namespace
-
 Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> object_types,
            std::span<const std::int32_t> arities, std::span<const std::uint8_t> fluents,
            std::span<const Code> code_offsets, std::span<const std::int32_t> static_rows,
@@ -112,6 +117,15 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
     types = reader.next();
     for (std::int32_t type : object_type)
         if (type < 0 || type >= types) throw std::invalid_argument("task: type of an object out of range");
+    read_domains(reader);
+    schemas.resize(reader.count());
+    for (Schema& schema : schemas) read_schema(reader, schema);
+    if (!reader.done()) throw std::invalid_argument("task program has values left over");
+    find_constants();
+    read_statics(static_rows, static_start);
+}
+
+void Task::read_domains(Program& reader) {
     domains.resize(reader.count());
     for (auto& domain : domains) {
         domain.allowed.assign(object_type.size(), 0);
@@ -121,43 +135,45 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
             if (object < 0 || object >= objects()) throw std::invalid_argument("task: object of a domain out of range");
             domain.allowed[static_cast<std::size_t>(object)] = 1;
         }
-        if (!strictly_ascending(domain.members)) throw std::invalid_argument("task: objects of a domain are not ascending");
+        if (!strictly_ascending(domain.members))
+            throw std::invalid_argument("task: objects of a domain are not ascending");
     }
     if (domains.empty() || domains.back().members.size() != object_type.size())
         throw std::invalid_argument("task: the last domain does not hold all objects");
-    schemas.resize(reader.count());
-    for (auto& schema : schemas) {
-        schema.pattern.domains = reader.domains();
-        schema.pattern.literals = reader.literals();
-        check_pattern(schema.pattern);
-        schema.effects.resize(reader.count());
-        schema.projected.assign(schema.pattern.domains.size(), 0);
-        for (auto& effect : schema.effects) {
-            effect.when.domains = schema.pattern.domains;
-            for (std::int32_t domain : reader.domains()) effect.when.domains.push_back(domain);
-            effect.when.literals = reader.literals();
-            effect.adds = reader.literals();
-            effect.deletes = reader.literals();
-            check_pattern(effect.when);
-            for (const auto* literals : {&effect.adds, &effect.deletes})
-                for (const Literal& literal : *literals) {
-                    check_literal(literal, effect.when.domains.size());
-                    if (literal.predicate < 0 || !fluent[static_cast<std::size_t>(literal.predicate)])
-                        throw std::invalid_argument("task: an effect changes a predicate that is not fluent");
-                }
-            if (effect.when.domains.size() > schema.pattern.domains.size() || !effect.when.literals.empty()) schema.conditional = true;
-            for (const auto& literal : effect.adds)
-                for (std::int32_t term : literal.terms)
-                    if (term >= 0 && static_cast<std::size_t>(term) < schema.projected.size()) schema.projected[static_cast<std::size_t>(term)] = 1;
-        }
-        schema.projects = std::find(schema.projected.begin(), schema.projected.end(), 0) != schema.projected.end();
-        auto note = [&](const std::vector<Literal>& literals) {
-            for (const auto& literal : literals)
-                for (std::int32_t term : literal.terms)
-                    if (term < 0) constants.push_back(~term);
-        };
+}
+
+void Task::read_schema(Program& reader, Schema& schema) const {
+    schema.pattern.domains = reader.domains();
+    schema.pattern.literals = reader.literals();
+    check_pattern(schema.pattern);
+    const std::size_t parameters = schema.pattern.domains.size();
+    schema.effects.resize(reader.count());
+    schema.projected.assign(parameters, 0);
+    for (auto& effect : schema.effects) {
+        effect.when.domains = schema.pattern.domains;
+        for (std::int32_t domain : reader.domains()) effect.when.domains.push_back(domain);
+        effect.when.literals = reader.literals();
+        effect.adds = reader.literals();
+        effect.deletes = reader.literals();
+        check_effect(effect);
+        if (effect.when.domains.size() > parameters || !effect.when.literals.empty()) schema.conditional = true;
+        for (const Literal& literal : effect.adds)
+            for (std::int32_t term : literal.terms)
+                if (term >= 0 && static_cast<std::size_t>(term) < parameters)
+                    schema.projected[static_cast<std::size_t>(term)] = 1;
+    }
+    schema.projects = std::find(schema.projected.begin(), schema.projected.end(), 0) != schema.projected.end();
+}
+
+void Task::find_constants() {
+    auto note = [&](const std::vector<Literal>& literals) {
+        for (const Literal& literal : literals)
+            for (std::int32_t term : literal.terms)
+                if (term < 0) constants.push_back(~term);
+    };
+    for (const Schema& schema : schemas) {
         note(schema.pattern.literals);
-        for (const auto& effect : schema.effects) {
+        for (const Effect& effect : schema.effects) {
             note(effect.when.literals);
             note(effect.adds);
             note(effect.deletes);
@@ -165,30 +181,34 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
     }
     std::sort(constants.begin(), constants.end());
     constants.erase(std::unique(constants.begin(), constants.end()), constants.end());
-    if (!reader.done()) throw std::invalid_argument("task program has values left over");
+}
 
-    if (static_start.size() != 2 * arity.size()) throw std::invalid_argument("task: static_start has the wrong length");
+void Task::read_statics(std::span<const std::int32_t> rows, std::span<const std::int64_t> start) {
+    if (start.size() != 2 * arity.size()) throw std::invalid_argument("task: static_start has the wrong length");
     statics.resize(arity.size());
     std::size_t total = 0;
     for (std::size_t p = 0; p < arity.size(); ++p) {
         Relation& relation = statics[p];
         relation.arity = arity[p];
-        const auto begin = static_cast<std::size_t>(static_start[2 * p]);
-        const auto rows = static_cast<std::size_t>(static_start[2 * p + 1]);
-        const std::int64_t values = saturating_product(std::max<std::int64_t>(0, static_start[2 * p + 1]), arity[p]);
-        if (static_start[2 * p] < 0 || static_start[2 * p + 1] < 0 || begin > static_rows.size() ||
-            values > static_cast<std::int64_t>(static_rows.size() - begin) || rows > static_rows.size() + 1 || (fluent[p] && rows > 0))
+        const auto begin = static_cast<std::size_t>(start[2 * p]);
+        const auto count = static_cast<std::size_t>(start[2 * p + 1]);
+        const std::int64_t values = saturating_product(std::max<std::int64_t>(0, start[2 * p + 1]), arity[p]);
+        if (start[2 * p] < 0 || start[2 * p + 1] < 0 || begin > rows.size() ||
+            values > static_cast<std::int64_t>(rows.size() - begin) || count > rows.size() + 1 ||
+            (fluent[p] && count > 0))
             throw std::invalid_argument("task: static atoms out of range");
-        relation.size = static_cast<std::int32_t>(rows);
-        relation.rows.assign(static_rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                             static_rows.begin() + static_cast<std::ptrdiff_t>(begin + rows * static_cast<std::size_t>(arity[p])));
+        const auto own = rows.subspan(begin, static_cast<std::size_t>(values));
+        relation.size = static_cast<std::int32_t>(count);
+        relation.rows.assign(own.begin(), own.end());
         for (Object object : relation.rows)
-            if (object < 0 || object >= objects()) throw std::invalid_argument("task: object of a static atom out of range");
+            if (object < 0 || object >= objects())
+                throw std::invalid_argument("task: object of a static atom out of range");
         for (std::int32_t i = 1; i < relation.size; ++i)
-            if (!std::lexicographical_compare(relation.row(i - 1), relation.row(i - 1) + arity[p], relation.row(i), relation.row(i) + arity[p]))
+            if (!std::lexicographical_compare(relation.row(i - 1), relation.row(i - 1) + arity[p], relation.row(i),
+                                              relation.row(i) + arity[p]))
                 throw std::invalid_argument("task: static atoms are not sorted");
         relation.build(objects());
-        total += rows;
+        total += count;
     }
     static_codes_.assign(std::bit_ceil(2 * total + 16), -1);
     const std::size_t mask = static_codes_.size() - 1;
@@ -202,13 +222,15 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
     }
 }
 
-// Every predicate has as many codes as ground atoms, so that any code within the offsets decodes to objects.
+// Every predicate must have as many codes as ground atoms, so that any code within the offsets decodes to objects.
 void Task::check_atoms() const {
     if (fluent.size() != arity.size() || code_offset.size() != arity.size() + 1 || code_offset.front() != 0)
         throw std::invalid_argument("task: arrays of the predicates have different lengths");
-    if (object_type.size() > static_cast<std::size_t>(std::numeric_limits<Object>::max())) throw std::invalid_argument("task: too many objects");
+    if (object_type.size() > static_cast<std::size_t>(std::numeric_limits<Object>::max()))
+        throw std::invalid_argument("task: too many objects");
     for (std::size_t p = 0; p < arity.size(); ++p) {
-        if (arity[p] < 0 || arity[p] > static_cast<std::int32_t>(kMaxVariables)) throw std::invalid_argument("task: arity out of range");
+        if (arity[p] < 0 || arity[p] > static_cast<std::int32_t>(kMaxVariables))
+            throw std::invalid_argument("task: arity out of range");
         std::int64_t atoms = 1;
         for (std::int32_t i = 0; i < arity[p]; ++i) atoms = saturating_product(atoms, objects());
         if (atoms >= kMany || code_offset[p] >= kMany - atoms || code_offset[p + 1] != code_offset[p] + atoms)
@@ -217,18 +239,32 @@ void Task::check_atoms() const {
 }
 
 void Task::check_literal(const Literal& literal, std::size_t variables) const {
-    if (literal.predicate < kEquality || literal.predicate >= predicates()) throw std::invalid_argument("literal: predicate out of range");
+    if (literal.predicate < kEquality || literal.predicate >= predicates())
+        throw std::invalid_argument("literal: predicate out of range");
     const std::int32_t wanted = literal.predicate == kEquality ? 2 : arity[static_cast<std::size_t>(literal.predicate)];
-    if (literal.terms.size() != static_cast<std::size_t>(wanted)) throw std::invalid_argument("literal: wrong number of terms");
+    if (literal.terms.size() != static_cast<std::size_t>(wanted))
+        throw std::invalid_argument("literal: wrong number of terms");
     for (std::int32_t term : literal.terms)
-        if (term >= 0 ? static_cast<std::size_t>(term) >= variables : ~term >= objects()) throw std::invalid_argument("literal: term out of range");
+        if (term >= 0 ? static_cast<std::size_t>(term) >= variables : ~term >= objects())
+            throw std::invalid_argument("literal: term out of range");
 }
 
 void Task::check_pattern(const Pattern& pattern) const {
     if (pattern.domains.size() > kMaxVariables) throw std::invalid_argument("pattern: too many variables");
     for (std::int32_t domain : pattern.domains)
-        if (domain < 0 || static_cast<std::size_t>(domain) >= domains.size()) throw std::invalid_argument("pattern: domain out of range");
+        if (domain < 0 || static_cast<std::size_t>(domain) >= domains.size())
+            throw std::invalid_argument("pattern: domain out of range");
     for (const Literal& literal : pattern.literals) check_literal(literal, pattern.domains.size());
+}
+
+void Task::check_effect(const Effect& effect) const {
+    check_pattern(effect.when);
+    for (const auto* literals : {&effect.adds, &effect.deletes})
+        for (const Literal& literal : *literals) {
+            check_literal(literal, effect.when.domains.size());
+            if (literal.predicate < 0 || !fluent[static_cast<std::size_t>(literal.predicate)])
+                throw std::invalid_argument("task: an effect changes a predicate that is not fluent");
+        }
 }
 
 void Task::check_state(std::span<const Code> state) const {
@@ -237,7 +273,8 @@ void Task::check_state(std::span<const Code> state) const {
     for (std::size_t p = 0; p < arity.size(); ++p) {
         if (fluent[p]) continue;
         const auto first = std::lower_bound(state.begin(), state.end(), code_offset[p]);
-        if (first != state.end() && *first < code_offset[p + 1]) throw std::invalid_argument("codes of a state belong to a static predicate");
+        if (first != state.end() && *first < code_offset[p + 1])
+            throw std::invalid_argument("codes of a state belong to a static predicate");
     }
 }
 
@@ -248,7 +285,8 @@ void Task::check_codes(std::span<const Code> codes) const {
 }
 
 void Task::check_schema(std::int32_t schema) const {
-    if (schema < 0 || static_cast<std::size_t>(schema) >= schemas.size()) throw std::invalid_argument("schema out of range");
+    if (schema < 0 || static_cast<std::size_t>(schema) >= schemas.size())
+        throw std::invalid_argument("schema out of range");
 }
 
 void Task::check_action(std::int32_t schema, std::span<const Object> arguments) const {
@@ -275,42 +313,6 @@ bool Task::static_holds(Code code) const {
     for (std::size_t i = mix(static_cast<std::uint64_t>(code)) & mask; static_codes_[i] >= 0; i = (i + 1) & mask)
         if (static_codes_[i] == code) return true;
     return false;
-}
-
-std::int32_t KeyNumbers::number(std::int64_t key) {
-    auto place = [&](std::int64_t wanted) {
-        std::size_t i = mix(static_cast<std::uint64_t>(wanted)) & mask_;
-        while (slots_[i].number >= 0 && slots_[i].key != wanted) i = (i + 1) & mask_;
-        return i;
-    };
-    if (2 * (static_cast<std::size_t>(size_) + 1) > slots_.size()) {
-        std::vector<Slot> old(2 * slots_.size());
-        old.swap(slots_);
-        mask_ = slots_.size() - 1;
-        for (const Slot& slot : old)
-            if (slot.number >= 0) slots_[place(slot.key)] = slot;
-    }
-    Slot& slot = slots_[place(key)];
-    if (slot.number < 0) slot = {key, size_++};
-    return slot.number;
-}
-
-void KeySet::reset(std::size_t expected) {
-    const std::size_t slots = std::bit_ceil(std::max<std::size_t>(16, 2 * expected));
-    keys_.assign(slots, 0);
-    stamps_.assign(slots, 0);
-    mask_ = slots - 1;
-    size_ = 0;
-    generation_ = 1;
-}
-
-void KeySet::grow() {
-    std::vector<std::int64_t> kept;
-    kept.reserve(size_);
-    for (std::size_t i = 0; i < keys_.size(); ++i)
-        if (stamps_[i] == generation_) kept.push_back(keys_[i]);
-    reset(kept.size() * 2);
-    for (std::int64_t key : kept) insert(key);
 }
 
 }  // namespace saltus

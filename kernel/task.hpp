@@ -1,10 +1,9 @@
-// Task: the lifted task as the kernel needs it: patterns, effects, and indices over the static atoms.
+// Task: the lifted task in the kernel's form: patterns, effects, and indices over the static atoms.
 //
-// Immutable once built, so that any number of threads may share it. Built from one flat integer program that
-// src/saltus/lookahead/kernel_task.py writes; the format is described there and read in task.cpp.
+// Immutable once built, so any number of threads may share it. Built from one flat integer program written by
+// src/saltus/lookahead/kernel_task.py, which describes the format.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -17,7 +16,14 @@ using Code = std::int64_t;
 
 inline constexpr std::int32_t kEquality = -1;  // predicate number of equality literals
 inline constexpr Object kUnbound = -1;
-inline constexpr std::size_t kMaxVariables = 64;  // of one pattern: the matcher recurses over them
+inline constexpr std::size_t kMaxVariables = 64;  // per pattern: the matcher recurses over them
+
+// Counts saturate here: more can never be enumerated.
+inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
+inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) { return a >= kMany - b ? kMany : a + b; }
+inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+    return b != 0 && a > kMany / b ? kMany : a * b;
+}
 
 struct Literal {
     std::int32_t predicate = 0;
@@ -25,9 +31,13 @@ struct Literal {
     std::vector<std::int32_t> terms;  // >= 0 variable, < 0 ~object
 };
 
+inline Object value_of(std::int32_t term, const std::vector<Object>& binding) {
+    return term >= 0 ? binding[static_cast<std::size_t>(term)] : ~term;
+}
+
 // A conjunction over variables, each with a domain: an action's precondition, an effect's condition, a query.
 struct Pattern {
-    std::vector<std::int32_t> domains;  // number of the domain of every variable
+    std::vector<std::int32_t> domains;  // [variables]: number of the domain
     std::vector<Literal> literals;
 };
 
@@ -40,8 +50,8 @@ struct Effect {
 struct Schema {
     Pattern pattern;
     std::vector<Effect> effects;
-    bool conditional = false;             // some effect has a condition or variables of its own
-    std::vector<std::uint8_t> projected;  // per parameter: occurs in an added atom
+    bool conditional = false;             // some effect has a condition or its own variables
+    std::vector<std::uint8_t> projected;  // [parameters]: occurs in an added atom
     bool projects = false;                // some parameter does not
 };
 
@@ -54,9 +64,9 @@ struct Domain {
 // Atoms of one predicate with an index for every argument position.
 struct Relation {
     std::int32_t arity = 0;
-    std::vector<Object> rows;                            // [atoms, arity], sorted
-    std::vector<std::vector<std::int32_t>> first;        // [arity][objects + 1]
-    std::vector<std::vector<std::int32_t>> row_of;       // [arity][atoms], grouped by object, ascending
+    std::vector<Object> rows;                       // [atoms, arity], sorted
+    std::vector<std::vector<std::int32_t>> first;   // [arity][objects + 1]
+    std::vector<std::vector<std::int32_t>> row_of;  // [arity][atoms], grouped by object, ascending
     std::int32_t size = 0;
 
     void build(std::int32_t objects);
@@ -74,27 +84,33 @@ struct Relation {
 class Task {
 public:
     Task(std::span<const std::int32_t> program, std::span<const std::int32_t> object_type,
-         std::span<const std::int32_t> arity, std::span<const std::uint8_t> fluent,
-         std::span<const Code> code_offset, std::span<const std::int32_t> static_rows,
-         std::span<const std::int64_t> static_start);
+         std::span<const std::int32_t> arity, std::span<const std::uint8_t> fluent, std::span<const Code> code_offset,
+         std::span<const std::int32_t> static_rows, std::span<const std::int64_t> static_start);
 
     std::int32_t objects() const { return static_cast<std::int32_t>(object_type.size()); }
     std::int32_t predicates() const { return static_cast<std::int32_t>(arity.size()); }
 
     Code encode(std::int32_t predicate, const Object* arguments) const {
         Code code = 0;
-        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(predicate)]; ++i) code = code * objects() + arguments[i];
+        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(predicate)]; ++i)
+            code = code * objects() + arguments[i];
         return code + code_offset[static_cast<std::size_t>(predicate)];
+    }
+    // Code of a fully bound literal.
+    Code encode(const Literal& literal, const std::vector<Object>& binding) const {
+        Code code = 0;
+        for (std::int32_t term : literal.terms) code = code * objects() + value_of(term, binding);
+        return code + code_offset[static_cast<std::size_t>(literal.predicate)];
     }
     // Predicate of a code; writes its arguments, at most max_arity of them.
     std::int32_t decode(Code code, Object* arguments) const;
 
     bool static_holds(Code code) const;
 
-    // Number of the domain that holds every object; the program lists it last.
+    // Number of the domain of all objects; the program lists it last.
     std::int32_t anything() const { return static_cast<std::int32_t>(domains.size()) - 1; }
 
-    // What comes from outside: nothing, or an invalid_argument that says what does not fit this task.
+    // Checks of input: each throws an invalid_argument that says what does not fit this task.
     void check_codes(std::span<const Code> codes) const;  // sorted
     void check_state(std::span<const Code> state) const;  // strictly ascending, fluent
     void check_pattern(const Pattern& pattern) const;
@@ -109,97 +125,21 @@ public:
     std::int32_t max_arity = 0;
     std::vector<Domain> domains;
     std::vector<Schema> schemas;
-    std::vector<Object> constants;      // objects that schemas name
-    std::vector<Relation> statics;      // [predicates], empty for fluent ones
+    std::vector<Object> constants;  // objects named by schemas
+    std::vector<Relation> statics;  // [predicates], empty for fluent ones
 
 private:
+    class Program;
+
+    void read_domains(Program& reader);
+    void read_schema(Program& reader, Schema& schema) const;
+    void find_constants();
+    void read_statics(std::span<const std::int32_t> rows, std::span<const std::int64_t> start);
     void check_atoms() const;
     void check_literal(const Literal& literal, std::size_t variables) const;
+    void check_effect(const Effect& effect) const;
 
     std::vector<Code> static_codes_;  // open addressing, -1 empty
-};
-
-// 64-bit mixing, the same on every machine.
-inline std::uint64_t mix(std::uint64_t x) {
-    x ^= x >> 30;
-    x *= 0xBF58476D1CE4E5B9ULL;
-    x ^= x >> 27;
-    x *= 0x94D049BB133111EBULL;
-    return x ^ (x >> 31);
-}
-
-// Counts that may be larger than anything that can be enumerated stop here.
-inline constexpr std::int64_t kMany = std::int64_t{1} << 62;
-inline std::int64_t saturating_sum(std::int64_t a, std::int64_t b) { return a >= kMany - b ? kMany : a + b; }
-inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) { return b != 0 && a > kMany / b ? kMany : a * b; }
-
-// Numbers of 64-bit keys, in the order in which they came.
-class KeyNumbers {
-public:
-    std::int32_t size() const { return size_; }
-    // -1 where there is none.
-    std::int32_t find(std::int64_t key) const {
-        for (std::size_t i = mix(static_cast<std::uint64_t>(key)) & mask_; slots_[i].number >= 0; i = (i + 1) & mask_)
-            if (slots_[i].key == key) return slots_[i].number;
-        return -1;
-    }
-    // Of a key that is new if need be.
-    std::int32_t number(std::int64_t key);
-
-private:
-    struct Slot {
-        std::int64_t key = 0;
-        std::int32_t number = -1;
-    };
-
-    std::vector<Slot> slots_ = std::vector<Slot>(16);
-    std::size_t mask_ = 15;
-    std::int32_t size_ = 0;
-};
-
-// A set of 64-bit keys that is emptied in constant time.
-class KeySet {
-public:
-    explicit KeySet(std::size_t expected = 16) { reset(expected); }
-
-    void clear() {
-        size_ = 0;
-        if (++generation_ == 0) {
-            std::fill(stamps_.begin(), stamps_.end(), 0U);
-            generation_ = 1;
-        }
-    }
-    bool contains(std::int64_t key) const {
-        for (std::size_t i = slot(key);; i = (i + 1) & mask_) {
-            if (stamps_[i] != generation_) return false;
-            if (keys_[i] == key) return true;
-        }
-    }
-    // True if the key was not there.
-    bool insert(std::int64_t key) {
-        for (std::size_t i = slot(key);; i = (i + 1) & mask_) {
-            if (stamps_[i] != generation_) {
-                stamps_[i] = generation_;
-                keys_[i] = key;
-                if (++size_ * 2 > keys_.size()) grow();
-                return true;
-            }
-            if (keys_[i] == key) return false;
-        }
-    }
-    std::size_t size() const { return size_; }
-    std::int64_t bytes() const { return static_cast<std::int64_t>(keys_.size() * (sizeof(std::int64_t) + sizeof(std::uint32_t))); }
-
-private:
-    std::size_t slot(std::int64_t key) const { return mix(static_cast<std::uint64_t>(key)) & mask_; }
-    void reset(std::size_t expected);
-    void grow();
-
-    std::vector<std::int64_t> keys_;
-    std::vector<std::uint32_t> stamps_;
-    std::size_t mask_ = 0;
-    std::size_t size_ = 0;
-    std::uint32_t generation_ = 1;
 };
 
 }  // namespace saltus

@@ -120,7 +120,7 @@ def reduce_segments(
     threads: int,
 ) -> None: ...
 
-class GraphLayout:
+class RelationTables:
     def __init__(
         self,
         encoding: int,
@@ -138,7 +138,7 @@ class GraphTask:
     def __init__(self, task: Task, type_offset: NDArray[np.int64], type_object: NDArray[np.int32]) -> None: ...
 
 def assemble_graphs(
-    layout: GraphLayout, queries: list[tuple[object, ...]], threads: int
+    tables: RelationTables, queries: list[tuple[object, ...]], threads: int
 ) -> tuple[
     NDArray[np.int32],
     NDArray[np.int32],

@@ -53,7 +53,7 @@ class _Tables:
 
     vocabulary: Vocabulary
     numbers: tuple[bytes, ...]
-    kernel: _kernel.GraphLayout
+    kernel: _kernel.RelationTables
 
 
 def assemble(
@@ -124,7 +124,7 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
             [SCHEMA_PREFIX + entry.name for entry in domain.schemas],
         )
     tables = [np.array([number.get(name, -1) for name in entries], np.int32) for entries in names]
-    kernel = _kernel.GraphLayout(
+    kernel = _kernel.RelationTables(
         encoding=spec.parts.kernel_number,
         world=domain is not None and has_world(domain, spec),
         arity=np.array([relation.arity for relation in vocabulary], np.int32),

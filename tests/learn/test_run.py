@@ -19,7 +19,7 @@ from saltus.cli.main import run as command
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.learn.fleet import PROGRAM, Job, run_jobs
-from saltus.learn.run import RunFolder
+from saltus.learn.folder import RunFolder
 from saltus.learn.validation import Coverage, Validation
 from saltus.model.policy_file import load_policy_file
 

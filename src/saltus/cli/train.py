@@ -7,10 +7,9 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, TypeGuard
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -22,12 +21,7 @@ from saltus.errors import ConfigurationError, suggestion
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
-    from saltus.learn.config import Configuration
-    from saltus.learn.problems import Problems
-    from saltus.learn.run import Run, RunDescription
-    from saltus.learn.trainer import EpisodeReport, Event, Trainer
-    from saltus.learn.validation import Validation
-    from saltus.pddl import Domain
+    from saltus.learn import Event, Run
 
 DEFAULT_CONFIG = "aiw-ad"
 """Name of the configuration that nothing else says."""
@@ -68,118 +62,26 @@ def train(
 
         saltus train examples/blocksworld --out runs/first --config tiny --set episodes=2
     """
+    from saltus.learn import open_run  # here, because importing PyTorch takes a second
+
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
-    run = open_run(folder, out, config, settings or [], seed, device, threads, resume, start)
+    run = open_run(
+        folder,
+        out,
+        config=config,
+        settings=settings or (),
+        seed=seed,
+        device=device,
+        threads=threads,
+        resume=resume,
+        start=start,
+        warn=output.warning,
+    )
     with stop_signals() as stopped, shown(run) as show:
         for event in run.events(lambda: bool(stopped), seconds):
             show(event)
-    summarise(run, stopped)
-
-
-def open_run(
-    folder: Path,
-    out: Path,
-    config: str | None,
-    settings: list[str],
-    seed: int | None,
-    device: str,
-    threads: int | None,
-    resume: bool,
-    start: str | None = None,
-) -> Run:
-    """The run of a command line: a new one, or the one in the folder."""
-    from saltus.learn.config import load_configuration
-    from saltus.learn.problems import load_problems
-    from saltus.learn.run import Run, RunDescription, RunFolder, Start
-    from saltus.model.policy_file import load_policy_file
-    from saltus.policy.catalogue import find_device
-
-    place = find_device(device)
-    run_folder = RunFolder(out, output.warning)
-    if resume:
-        description = resumed(run_folder.describe(), config, settings, seed)
-    else:
-        description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings))
-    configuration = description.configuration
-    problems = load_problems(folder, configuration)
-    trainer = make_trainer(problems, configuration, description.seed, place, threads)
-    if start is not None:
-        path = start_file(start, problems.domain)
-        policy = load_policy_file(path)
-        found = Start.of(path, policy)
-        if resume and (description.start is None or description.start.digest != found.digest):
-            began = description.start.policy if description.start is not None else "random weights"
-            raise ConfigurationError(f"--resume: the run began with {began}, --from cannot change it")
-        if not resume:
-            trainer.start_from(policy)
-            description = replace(description, start=found)
-    run = Run(trainer, run_folder, problems, description)
-    try:
-        if resume:
-            run_folder.hold()
-            run.elapsed = run_folder.load_state(trainer, description.start)
-            run_folder.write_description(description)
-        else:
-            run_folder.create(description)
-            if start is not None:
-                run_folder.save_state(trainer, 0.0)  # the policy may be another one when the run goes on
-    except BaseException:
-        run_folder.close()
-        raise
-    return run
-
-
-def start_file(name: str, domain: Domain) -> Path:
-    """File of a policy to begin with: by its name, its file, or the folder of its run."""
-    from saltus.learn.run import RunFolder
-    from saltus.policy.catalogue import AUTO, find_policy, policy_folder, policy_path
-    from saltus.policy.policies import YARDSTICKS
-
-    if name in YARDSTICKS:
-        raise ConfigurationError(f"--from: {name} has no weights to begin with")
-    if name == AUTO:
-        return find_policy(domain)
-    folder = policy_folder(name)
-    return RunFolder(folder).policy if folder is not None else policy_path(name)
-
-
-def make_trainer(
-    problems: Problems, configuration: Configuration, seed: int, place: str, threads: int | None
-) -> Trainer:
-    """A trainer for problems, with larger ones beside them where the domain has a generator; tells what is odd."""
-    import torch
-
-    from saltus.domains.generated import larger_problems, similar_problems
-    from saltus.learn.trainer import Trainer
-
-    for message in problems.warnings:
-        output.warning(message)
-    # Other threads make the next batches meanwhile; PyTorch's suffer badly where cores are scarce.
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
-    largest = max(len(task.objects) for task in problems.training)
-    larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
-    training = [
-        *problems.training,
-        *similar_problems(problems.domain, largest, configuration.training.generated_problems),
-    ]
-    return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=place, threads=threads)
-
-
-def resumed(description: RunDescription, config: str | None, settings: list[str], seed: int | None) -> RunDescription:
-    """The description of a run that goes on; of what makes it up only the number of episodes may change."""
-    from saltus.learn.config import changed, differences, load_configuration
-
-    own = description.configuration
-    wanted = changed(own, settings) if config is None else load_configuration(config, settings)
-    fixed = [key for key in differences(own, wanted) if key != "training.episodes"]
-    if fixed:
-        raise ConfigurationError(
-            f"--resume: the run was started with another value of {fixed[0]}; only training.episodes can be changed"
-        )
-    if seed is not None and seed != description.seed:
-        raise ConfigurationError(f"--resume: the run's seed is {description.seed}, --seed cannot change it")
-    return replace(description, configuration=wanted)
+    print("\n".join(run.summary(stopped[0] if stopped else "")))
 
 
 @contextmanager
@@ -204,6 +106,8 @@ def stop_signals() -> Iterator[list[str]]:
 @contextmanager
 def shown(run: Run) -> Iterator[Callable[[Event], None]]:
     """What shows events on standard error: a bar in a terminal, a line every few seconds elsewhere."""
+    from saltus.learn import Validation
+
     terminal = output.error_console()
     trainer = run.trainer
     if not terminal.is_terminal:
@@ -216,11 +120,11 @@ def shown(run: Run) -> Iterator[Callable[[Event], None]]:
         last = ["not validated yet"]
 
         def show(event: Event) -> None:
-            if is_episode(event):
-                progress.update(bar, completed=event.episode, text=f"{episode_text(event)}, {last[0]}")
-            elif is_validation(event):
-                last[0] = validation_text(event)
-                terminal.print(f"episode {event.episode}: {last[0]}")
+            if isinstance(event, Validation):
+                last[0] = str(event)
+                terminal.print(f"episode {event.episode}: {event}")
+            else:
+                progress.update(bar, completed=event.episode, text=f"{event}, {last[0]}")
 
         yield show
 
@@ -234,49 +138,13 @@ class PlainProgress:
 
     def show(self, event: Event) -> None:
         """Prints an event."""
+        from saltus.learn import Validation
+
         now = time.monotonic()
-        if is_episode(event):
-            if now - self.printed >= LINE_EVERY or event.episode == self.episodes:
-                self.printed = now
-                output.note(f"episode {event.episode} of {self.episodes}: {episode_text(event)}")
-        elif is_validation(event):
-            output.note(f"episode {event.episode} of {self.episodes}: {validation_text(event)}")
-
-
-def is_episode(event: Event) -> TypeGuard[EpisodeReport]:
-    """Whether an event is an episode's; told without importing PyTorch."""
-    return hasattr(event, "loss")
-
-
-def is_validation(event: Event) -> TypeGuard[Validation]:
-    """Whether an event is a validation's."""
-    return hasattr(event, "held_out")
-
-
-def episode_text(event: EpisodeReport) -> str:
-    """An episode in a few words."""
-    return f"loss {event.loss:.3f}, success {event.success:.0%}, {event.steps_per_second:.1f} steps/s"
-
-
-def validation_text(event: Validation) -> str:
-    """A validation in a few words."""
-    held_out = event.held_out
-    text = f"validation {held_out.solved} of {held_out.problems}, {held_out.actions:,} actions"
-    if event.larger is not None and event.larger.problems:
-        text += f"; larger {event.larger.solved} of {event.larger.problems}, {event.larger.actions:,} actions"
-    return text
-
-
-def summarise(run: Run, stopped: list[str]) -> None:
-    """Prints where the policy is and how good it is."""
-    trainer = run.trainer
-    if not run.folder.policy.exists():
-        raise WriteError(f"{run.folder.policy}: cannot be written; the run's last state is in {run.folder.path}")
-    why = f"stopped by {stopped[0]}" if stopped else "stable" if trainer.is_stable else "done"
-    print(f"{run.problems.name}: {why} after {trainer.episode} episodes and {run.elapsed:,.0f} s")
-    if trainer.best is not None:
-        print(f"best: episode {trainer.best.episode}, {validation_text(trainer.best)}")
-    print(f"policy: {run.folder.policy}")
+        is_due = isinstance(event, Validation) or event.episode == self.episodes
+        if is_due or now - self.printed >= LINE_EVERY:
+            self.printed = now
+            output.note(f"episode {event.episode} of {self.episodes}: {event}")
 
 
 def train_all(
@@ -358,9 +226,8 @@ def ipc_learn(
 
         saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --set episodes=1
     """
-    from saltus.learn.config import load_configuration
-    from saltus.learn.problems import listed_problems
-    from saltus.learn.run import Run, RunDescription, RunFolder
+    from saltus.learn import Run, RunDescription, RunFolder, Validation, listed_problems, load_configuration
+    from saltus.learn.open import make_trainer
     from saltus.policy.catalogue import find_device
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
@@ -369,7 +236,7 @@ def ipc_learn(
     if not knowledge.parent.is_dir():
         raise WriteError(f"{knowledge.parent}: no such folder to write the policies to")
     problems = listed_problems(domain, tasks, configuration)
-    trainer = make_trainer(problems, configuration, seed, find_device(device), threads)
+    trainer = make_trainer(problems, configuration, seed, find_device(device), threads, output.warning)
     folder = RunFolder(knowledge.parent, output.warning)
     run = Run(trainer, folder, problems, RunDescription(str(domain), seed, configuration))
     started = time.monotonic()
@@ -383,7 +250,7 @@ def ipc_learn(
         for event in trainer.train(is_over):
             run.elapsed = time.monotonic() - started
             show(event)
-            if is_validation(event) and trainer.best is event:
+            if isinstance(event, Validation) and trainer.best is event:
                 written += folder.save_policy(numbered(knowledge, before + written + 1), trainer, run.record(event))
     if not written:
         written += folder.save_policy(numbered(knowledge, before + 1), trainer, run.record(None))

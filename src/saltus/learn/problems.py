@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,7 @@ class Problems:
     warnings: list[str] = field(default_factory=list)
 
 
-def load_problems(folder: Path | str, configuration: Configuration) -> Problems:
+def load_problems(folder: str | os.PathLike[str], configuration: Configuration) -> Problems:
     """Training and validation tasks of a folder; unreadable files and problems of another domain are an error.
 
     Problems whose goal is true at the start, can never be true, or cannot be encoded teach nothing and are left out.

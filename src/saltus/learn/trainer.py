@@ -76,6 +76,9 @@ class EpisodeReport:
     seconds: dict[str, float] = field(default_factory=dict)
     """Time by part: rollouts and searches, hindsight, batches waited for, steps."""
 
+    def __str__(self) -> str:
+        return f"loss {self.loss:.3f}, success {self.success:.0%}, {self.steps_per_second:.1f} steps/s"
+
 
 Event = EpisodeReport | Validation
 

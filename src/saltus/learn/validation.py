@@ -24,6 +24,9 @@ class Coverage:
         """Solved problems by all; 1 if there are none."""
         return self.solved / self.problems if self.problems else 1.0
 
+    def __str__(self) -> str:
+        return f"{self.solved} of {self.problems}, {self.actions:,} actions"
+
 
 def jump_limit(task: Task, least: int) -> int:
     """Most jumps of a validation rollout: `least` and two more for every object."""
@@ -71,6 +74,10 @@ class Validation:
     def complete(self) -> bool:
         """Whether every problem was solved."""
         return self.held_out.share == 1 and self.larger is not None and self.larger.share == 1
+
+    def __str__(self) -> str:
+        text = f"validation {self.held_out}"
+        return f"{text}; larger {self.larger}" if self.larger is not None and self.larger.problems else text
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

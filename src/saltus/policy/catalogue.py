@@ -16,6 +16,7 @@ import numpy as np
 
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
 from saltus.pddl import Domain
+from saltus.pddl.signature import domain_signature, signature_difference
 from saltus.policy.planning import Planner
 from saltus.policy.policies import YARDSTICKS, LearnedPolicy
 
@@ -113,8 +114,6 @@ def bundled_policies(folder: Path | None = None) -> dict[str, Path]:
 
 def find_policy(domain: Domain, folder: Path | None = None) -> Path:
     """The first file of a folder, by name, whose policy fits the domain; a `NoPolicyError` says what there is."""
-    from saltus.model.policy_file import domain_signature, signature_difference
-
     known = bundled_policies(folder)
     signature = domain_signature(domain)
     for path in known.values():

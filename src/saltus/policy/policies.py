@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead_batch
 from saltus.pddl import Domain
+from saltus.pddl.signature import Signature, check_signature
 from saltus.policy.planning import Planner
 from saltus.policy.rollout import Decision, Situation
 
 if TYPE_CHECKING:
     from saltus.model import RelationalNetwork
-    from saltus.model.policy_file import PolicyFile, Signature
+    from saltus.model.policy_file import PolicyFile
     from saltus.model.recorded_pass import RecordedPass
 
 Entry = TypeVar("Entry")
@@ -71,8 +72,6 @@ class LearnedPolicy(Planner):
 
     def check_domain(self, domain: Domain) -> None:
         """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
-        from saltus.model.policy_file import check_signature
-
         if self.signature is not None:
             check_signature(self.signature, domain)
 

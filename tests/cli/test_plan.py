@@ -217,7 +217,7 @@ def test_wrong_and_missing_policies(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert errors.startswith("saltus: error: wrong policy: policy was trained on another domain than 'chain'")
     code, record, errors = plan(*task, capsys=capsys)
     assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "input error")
-    assert "no policy that comes with Saltus fits the domain 'chain'" in errors
+    assert "no bundled policy fits the domain 'chain'" in errors
 
 
 def test_a_policy_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -181,4 +181,7 @@ def test_policies_of_a_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     other = tmp_path / "domain.pddl"
     other.write_text(domain.read_text().replace("holding", "carrying"))
     assert run(["policies", "--domain", str(other)]) == ExitCode.INPUT_ERROR
-    assert "the nearest is blocksworld, but in this domain predicate 'holding object' is missing; " in capsys.readouterr().err
+    assert (
+        "the nearest is blocksworld, but in this domain predicate 'holding object' is missing; "
+        in capsys.readouterr().err
+    )

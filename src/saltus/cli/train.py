@@ -1,4 +1,4 @@
-"""Commands that learn: `train`, `train-all` and `ipc-learn`."""
+"""Commands that train: `train`, `train-all` and `ipc-learn`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
@@ -24,39 +34,49 @@ if TYPE_CHECKING:
     from saltus.learn import Event, Run
 
 DEFAULT_CONFIG = "aiw-ad"
-"""Name of the configuration that nothing else says."""
+"""Name of the configuration that is used where none is given."""
 
 LINE_EVERY = 10.0
 """Seconds between lines of progress where there is no terminal."""
 
-Config = Annotated[str | None, typer.Option(help="Configuration: a name ('aiw-ad', 'paper', …) or a TOML file.")]
+BAR_FROM = 100
+"""Columns from which a terminal has room for a bar."""
+
+Config = Annotated[
+    str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value; may be repeated.")
 ]
 TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
 Threads = Annotated[
-    int | None, typer.Option(help="Threads; by default all cores for lookahead, half for PyTorch.", min=1)
+    int | None,
+    typer.Option(help="Number of threads (default: all cores for lookahead, half of them for PyTorch).", min=1),
 ]
 
 
 def train(
     folder: Annotated[Path, typer.Argument(help="Folder with domain.pddl and training problems.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; policy.safetensors will be in it.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; its best policy will be OUT/policy.safetensors.")],
     config: Config = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same machine: same policy. By default 0.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same machine: same weights (default: 0).", min=0)] = None,
     time_limit: TimeLimit = None,
     device: Device = "auto",
     threads: Threads = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in OUT.")] = False,
     start: Annotated[
         str | None,
-        typer.Option("--from", help="Policy whose weights to begin with: a name, a file or a run; else random ones."),
+        typer.Option(
+            "--from",
+            help="Begin with the weights of this policy: a name, a file or a run folder (default: random weights).",
+        ),
     ] = None,
 ) -> None:
     """Learn a policy from a folder of small problems.
 
-    Ctrl-C or SIGTERM ends the run after the present episode; --resume goes on with it.
+    The best policy on the problems in FOLDER/validation is kept; without that folder, the largest quarter of the
+    training problems is held out. Ctrl-C or SIGTERM ends the run after the current episode; --resume goes on with it.
 
     Example:
 
@@ -78,15 +98,21 @@ def train(
         start=start,
         warn=output.warning,
     )
+    stopped_by = follow(run, seconds)
+    print("\n".join(run.summary(stopped_by)))
+
+
+def follow(run: Run, seconds: float | None) -> str:
+    """Trains with progress on standard error; returns the name of the signal that ended the run, if one did."""
     with stop_signals() as stopped, shown(run) as show:
         for event in run.events(lambda: bool(stopped), seconds):
             show(event)
-    print("\n".join(run.summary(stopped[0] if stopped else "")))
+    return stopped[0] if stopped else ""
 
 
 @contextmanager
 def stop_signals() -> Iterator[list[str]]:
-    """A list that the names of caught signals are put into; a second Ctrl-C is not caught."""
+    """A list that receives the names of caught signals; a second Ctrl-C is not caught."""
     caught: list[str] = []
 
     def catch(number: int, frame: FrameType | None) -> None:
@@ -105,43 +131,45 @@ def stop_signals() -> Iterator[list[str]]:
 
 @contextmanager
 def shown(run: Run) -> Iterator[Callable[[Event], None]]:
-    """What shows events on standard error: a bar in a terminal, a line every few seconds elsewhere."""
-    from saltus.learn import Validation
-
+    """A function that shows events on standard error: on a terminal with a bar, else as a line every few seconds."""
     terminal = output.error_console()
-    trainer = run.trainer
+    episodes = run.trainer.spec.episodes
     if not terminal.is_terminal:
-        yield PlainProgress(trainer.spec.episodes).show
+        yield PlainProgress(episodes).show
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"))
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, *times, console=terminal, transient=True) as progress:
-        bar = progress.add_task(run.problems.name, total=trainer.spec.episodes, completed=trainer.episode, text="")
-        last = ["not validated yet"]
+    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
+        bar = progress.add_task(run.problems.name, total=episodes, completed=run.trainer.episode, text="")
 
         def show(event: Event) -> None:
-            if isinstance(event, Validation):
-                last[0] = str(event)
-                terminal.print(f"episode {event.episode}: {event}")
+            if event.kind == "episode":
+                text = f"loss {event.loss:.3f}, success {event.success:.0%}"
+                progress.update(bar, completed=event.episode, text=text)
             else:
-                progress.update(bar, completed=event.episode, text=f"{event}, {last[0]}")
+                terminal.print(f"episode {event.episode}: {event}")
 
         yield show
 
 
+def columns(terminal: Console) -> list[ProgressColumn]:
+    """What a line of progress shows; it fits into 60 columns, and wide terminals get a bar."""
+    narrow = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    bar = [BarColumn()] if terminal.width >= BAR_FROM else []
+    text = TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True))
+    name = TextColumn("{task.description}", table_column=narrow)
+    return [name, *bar, MofNCompleteColumn(), text, TimeElapsedColumn(), TimeRemainingColumn(compact=True)]
+
+
 class PlainProgress:
-    """One line for every validation, and one every few seconds between them."""
+    """One line per validation, and one every few seconds between them."""
 
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
         self.printed = time.monotonic() - LINE_EVERY
 
     def show(self, event: Event) -> None:
-        """Prints an event."""
-        from saltus.learn import Validation
-
+        """Prints an event if it is due."""
         now = time.monotonic()
-        is_due = isinstance(event, Validation) or event.episode == self.episodes
+        is_due = event.kind == "validation" or event.episode == self.episodes
         if is_due or now - self.printed >= LINE_EVERY:
             self.printed = now
             output.note(f"episode {event.episode} of {self.episodes}: {event}")
@@ -213,61 +241,36 @@ def ipc_learn(
     tasks: Annotated[list[Path], typer.Argument(metavar="TASK…", help="Problem files to learn from.")],
     config: Config = None,
     settings: Settings = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same machine: same policy.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same machine: same weights.", min=0)] = 0,
     time_limit: TimeLimit = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
     """Learn as the IPC's learning track asks for it: every better policy is written as the next of DK.1, DK.2, …
 
-    The largest problems, a quarter of them and at most thirty, are kept for validation. SIGTERM ends the run cleanly.
+    The largest quarter of the problems, at most thirty, is held out for validation. SIGTERM ends the run cleanly.
 
     Example:
 
         saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --set episodes=1
     """
-    from saltus.learn import Run, RunDescription, RunFolder, Validation, listed_problems, load_configuration
-    from saltus.learn.open import make_trainer
-    from saltus.policy.catalogue import find_device
+    from saltus.learn import open_numbered_run  # here, because importing PyTorch takes a second
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
-    configuration = load_configuration(config, settings or [])
-    if not knowledge.parent.is_dir():
-        raise WriteError(f"{knowledge.parent}: no such folder to write the policies to")
-    problems = listed_problems(domain, tasks, configuration)
-    trainer = make_trainer(problems, configuration, seed, find_device(device), threads, output.warning)
-    folder = RunFolder(knowledge.parent, output.warning)
-    run = Run(trainer, folder, problems, RunDescription(str(domain), seed, configuration))
-    started = time.monotonic()
-    before = last_number(knowledge)
-    written = 0
-    with stop_signals() as stopped, shown(run) as show:
-
-        def is_over() -> bool:
-            return bool(stopped) or (seconds is not None and time.monotonic() - started >= seconds)
-
-        for event in trainer.train(is_over):
-            run.elapsed = time.monotonic() - started
-            show(event)
-            if isinstance(event, Validation) and trainer.best is event:
-                written += folder.save_policy(numbered(knowledge, before + written + 1), trainer, run.record(event))
-    if not written:
-        written += folder.save_policy(numbered(knowledge, before + 1), trainer, run.record(None))
-    if not written:
-        raise WriteError(f"{numbered(knowledge, before + 1)}: cannot be written")
-    print(
-        f"{written} {'policy' if written == 1 else 'policies'}, the last one in {numbered(knowledge, before + written)}"
+    run = open_numbered_run(
+        knowledge,
+        domain,
+        tasks,
+        config=config,
+        settings=settings or (),
+        seed=seed,
+        device=device,
+        threads=threads,
+        warn=output.warning,
     )
-
-
-def numbered(prefix: Path, number: int) -> Path:
-    """File of the n-th policy of a prefix."""
-    return prefix.with_name(f"{prefix.name}.{number}")
-
-
-def last_number(prefix: Path) -> int:
-    """Highest number of a policy of an earlier call, 0 if there is none: the planner takes the highest."""
-    from saltus.policy.catalogue import numbered_files
-
-    return max((int(path.suffix[1:]) for path in numbered_files(prefix)), default=0)
+    follow(run, seconds)
+    written = run.output.written
+    if not written:
+        raise WriteError(f"{run.output.policy}: cannot be written")
+    print(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {run.output.policy}")

@@ -8,6 +8,7 @@ holds the named configurations: our defaults, the paper's values, its baselines 
 from __future__ import annotations
 
 import importlib.resources
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -108,6 +109,10 @@ class TrainingSpec:
     """If not 0, every gradient step draws its rounds of message passing between this and the model's."""
     validate_every: int = 25
     """Episodes between validations."""
+    validate_seconds: float = 120.0
+    """Most seconds between validations, so that a slow run shows results, too; 0 for validations by episodes only.
+    They never take more than a fifth of the time and do not change the weights, but which checkpoint is best may
+    depend on the speed of the machine."""
     validation_jumps: int = 50
     """Most jumps of a validation rollout, and two more for every object."""
     generated_problems: int = 0
@@ -146,7 +151,7 @@ class TrainingSpec:
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
             **dict.fromkeys(("generated_problems", "curriculum"), 0),
-            **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch"), 0),
+            **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds"), 0),
         }
         for name, bound in least.items():
             if not getattr(self, name) >= bound:
@@ -208,9 +213,17 @@ def named_configurations() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def load_configuration(source: str | None = None, settings: Sequence[str] = ()) -> Configuration:
-    """Configuration of a name or TOML file, then `section.key=value` (or `key=value`) texts, over the defaults."""
-    return changed(configuration_of(_read(source, ())) if source is not None else Configuration(), settings)
+ConfigurationSource = Configuration | str | os.PathLike[str] | None
+"""A configuration, the name of one or a TOML file; None for the defaults."""
+
+
+def load_configuration(source: ConfigurationSource = None, settings: Sequence[str] = ()) -> Configuration:
+    """The configuration of a name or TOML file, changed by texts `section.key=value` (or `key=value`)."""
+    if source is None:
+        source = Configuration()
+    if not isinstance(source, Configuration):
+        source = configuration_of(_read(os.fspath(source), ()))
+    return changed(source, settings)
 
 
 def changed(configuration: Configuration, settings: Sequence[str]) -> Configuration:

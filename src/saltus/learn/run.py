@@ -1,4 +1,4 @@
-"""Stage `learn`: a training run: a trainer, its folder, and the loop that trains, logs and saves."""
+"""Stage `learn`: a training run: a trainer, where it writes to, and the loop that trains, logs and saves."""
 
 from __future__ import annotations
 
@@ -6,93 +6,143 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from saltus.files import WriteError, write_whole
+from saltus.files import WriteError
 from saltus.learn.config import plain_values
-from saltus.learn.folder import RunDescription, RunFolder
+from saltus.learn.folder import NumberedPolicies, RunDescription, RunOutput
 from saltus.learn.problems import Problems
 from saltus.learn.trainer import Event, Trainer
 from saltus.learn.validation import Validation
+from saltus.policy import LearnedPolicy
+
+TIME_LIMIT = "the time limit"
+
+RESERVED_SHARE = 0.25
+"""Most of the time limit that is kept free for the last validation."""
 
 
 class Run:
-    """A trainer and its folder; `events` trains, logs, and saves what must be saved."""
+    """A training run: `events` trains, and saves what must be saved."""
 
-    def __init__(self, trainer: Trainer, folder: RunFolder, problems: Problems, description: RunDescription) -> None:
+    def __init__(self, trainer: Trainer, output: RunOutput, problems: Problems, description: RunDescription) -> None:
         self.trainer = trainer
-        self.folder = folder
+        self.output = output
         self.problems = problems
         self.description = description
         self.elapsed = 0.0
+        """Seconds of training so far, those before the run was resumed included."""
+        self.stopped_by = ""
+        """`TIME_LIMIT` if that ended the training; else empty."""
+
+    def __repr__(self) -> str:
+        return f"<Run {str(self.folder)!r}, {self.trainer.episode} of {self.trainer.spec.episodes} episodes>"
+
+    @property
+    def folder(self) -> Path:
+        """Folder that the run writes to."""
+        return self.output.path
+
+    @property
+    def validation(self) -> Validation | None:
+        """How the best policy did on the validation problems; None before the first validation."""
+        return self.trainer.best
+
+    def best_policy(self) -> LearnedPolicy:
+        """The best policy so far, loaded from the run's folder and ready to plan."""
+        policy = LearnedPolicy.load(self.output.policy, self.problems.domain, self.trainer.learner.device.type)
+        policy.threads = self.trainer.threads
+        return policy
 
     def events(self, stop: Callable[[], bool] = lambda: False, seconds: float | None = None) -> Iterator[Event]:
-        """Events until training ends, `stop` says so, or the run has taken so many seconds in all."""
+        """Trains, and yields an event per episode and per validation.
+
+        Training ends after the last episode, when validations are stable, when `stop` returns True after an episode,
+        or when the run has taken so many seconds in all, before it was resumed included. A run that the time limit
+        ends is validated first, for which some of the time is kept free.
+        """
         started = time.monotonic() - self.elapsed
-        trainer, spec, saved = self.trainer, self.trainer.spec, self.trainer.episode
+        trainer, spec = self.trainer, self.trainer.spec
+        saved = self._progress()
+        self.stopped_by = ""
+        is_told = False
 
         def is_over() -> bool:
-            return stop() or (seconds is not None and time.monotonic() - started >= seconds)
+            nonlocal is_told
+            is_told = is_told or stop()
+            if is_told or seconds is None:
+                return is_told
+            reserved = 0.0 if trainer.is_validated else min(trainer.validation_seconds, RESERVED_SHARE * seconds)
+            return time.monotonic() - started >= seconds - reserved
 
-        self._restore_best()
-        self.folder.open_tensorboard(trainer.episode)
+        def train() -> Iterator[Event]:
+            yield from trainer.train(is_over)
+            if trainer.episode < spec.episodes and not trainer.is_stable and not is_told:
+                self.stopped_by = TIME_LIMIT
+                if not trainer.is_validated:
+                    yield trainer.validate()
+
+        self.output.begin(trainer)
         try:
-            for event in trainer.train(is_over):
+            for event in train():
                 self.elapsed = time.monotonic() - started
-                self.folder.append(event, self.elapsed)
+                self.output.append(event, self.elapsed)
                 if isinstance(event, Validation):
                     self._keep(event)
                 ends = trainer.episode == spec.episodes or is_over()
                 due = trainer.episode % spec.checkpoint_every == 0 and self._is_complete(event)
-                if due and not ends and self.folder.save_state(trainer, self.elapsed):
-                    saved = trainer.episode
+                if due and not ends and self.output.save_state(trainer, self.elapsed):
+                    saved = self._progress()
                 yield event
-            if trainer.episode != saved or not self.folder.state.exists():
-                self.folder.save_state(trainer, self.elapsed)
-            self._restore_best()
-            if not trainer.validations or not self.folder.policy.exists():
+            if self._progress() != saved or trainer.episode == 0:
+                self.output.save_state(trainer, self.elapsed)
+            self.output.restore_best(trainer)
+            if not trainer.validations or not self.output.policy.exists():
                 self._keep(None)
         finally:
-            self.folder.close()
+            self.output.close()
 
     def summary(self, stopped_by: str = "") -> list[str]:
-        """Closing lines: how the run ended, its best validation, and where the policy is; for people to read.
+        """Closing lines for people to read: how the run ended, how good the best policy is, and where it is.
 
-        `stopped_by` names what ended the run from outside, such as a signal.
+        `stopped_by` names what ended the run from outside, such as a signal. Otherwise the yardstick goal-count is
+        measured on the validation problems, to compare with.
         """
-        trainer = self.trainer
-        if not self.folder.policy.exists():
-            raise WriteError(f"{self.folder.policy}: cannot be written; the run's last state is in {self.folder.path}")
-        why = f"stopped by {stopped_by}" if stopped_by else "stable" if trainer.is_stable else "done"
-        lines = [f"{self.problems.name}: {why} after {trainer.episode} episodes and {self.elapsed:,.0f} s"]
-        if trainer.best is not None:
-            lines.append(f"best: episode {trainer.best.episode}, {trainer.best}")
-        return [*lines, f"policy: {self.folder.policy}"]
+        trainer, policy, best = self.trainer, self.output.policy, self.trainer.best
+        if not policy.exists():
+            raise WriteError(f"{policy}: cannot be written; the last state of the run is in {self.folder}")
+        reason = stopped_by or self.stopped_by
+        why = f"stopped by {reason}" if reason else "stable" if trainer.is_stable else "done"
+        resumable = reason and not isinstance(self.output, NumberedPolicies)
+        lines = [
+            f"{self.problems.name}: {why} after {trainer.episode} episodes and {self.elapsed:,.0f} s"
+            + ("; --resume goes on with it" if resumable else "")
+        ]
+        if best is not None:
+            lines.append(f"best: episode {best.episode}")
+            yardstick = trainer.measure_goal_count() if trainer.can_select and not stopped_by else None
+            for name in ("held_out", "larger"):
+                ours = getattr(best, name)
+                if ours is not None and ours.problems:
+                    theirs = f"; goal-count {getattr(yardstick, name)}" if yardstick is not None else ""
+                    lines.append(f"{'validation' if name == 'held_out' else name}: policy {ours}{theirs}")
+        return [*lines, f"policy: {policy}"]
+
+    def _progress(self) -> tuple[int, int]:
+        """What a saved state has of the run: episodes and validations."""
+        return self.trainer.episode, len(self.trainer.validations)
 
     def _is_complete(self, event: Event) -> bool:
-        """Whether nothing else happens in this episode, so that a resumed run goes on with the next."""
-        spec, episode = self.trainer.spec, self.trainer.episode
-        return isinstance(event, Validation) or episode % spec.validate_every != 0
+        """Whether no regular validation follows the event, so that a resumed run goes on with the next episode."""
+        return isinstance(event, Validation) or not self.trainer.is_validation_due
 
     def _keep(self, validation: Validation | None) -> None:
-        """Saves the policy as of now, and as the best if it is."""
-        record = self.record(validation)
-        episode = self.trainer.episode
-        self.folder.save_policy(self.folder.checkpoint(episode), self.trainer, record)
-        if validation is None or self.trainer.best is validation:
-            self.folder.save_policy(self.folder.policy, self.trainer, record)
-
-    def _restore_best(self) -> None:
-        """Makes the best checkpoint the policy where another one is: a disk was full, or a kill lost some episodes."""
-        best, folder = self.trainer.best, self.folder
-        if best is None or folder.episode_of(folder.policy) == best.episode:
-            return
-        try:
-            write_whole(folder.policy, folder.checkpoint(best.episode).read_bytes())
-        except (WriteError, OSError) as error:
-            folder.warn(f"best policy, of episode {best.episode}, not restored: {error}")
+        """Saves the policy of the moment, as the best one if it is, or if there is no validation."""
+        is_best = validation is None or self.trainer.best is validation
+        self.output.keep(self.trainer, self.record(validation), is_best=is_best)
 
     def record(self, validation: Validation | None) -> dict[str, Any]:
         """What the policy file says about its training."""

@@ -147,6 +147,10 @@ def find_policy(domain: Domain, folder: Path | None = None) -> Path:
     A `NoPolicyError` says in what the domain differs from that of the nearest policy.
     """
     known = bundled_policies(folder)
+    if folder is not None and not known:
+        raise NoPolicyError(
+            f"{folder}: this folder holds no policies, neither {RUN_POLICY} of a training run nor others"
+        )
     signature = domain_signature(domain)
     differences: dict[str, list[str]] = {}
     shared: dict[str, int] = {}

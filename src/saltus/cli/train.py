@@ -39,8 +39,8 @@ DEFAULT_CONFIG = "aiw-ad"
 LINE_EVERY = 10.0
 """Seconds between lines of progress where there is no terminal."""
 
-BAR_FROM = 100
-"""Columns from which a terminal has room for a bar."""
+WIDE = 100
+"""Columns from which on a terminal has room for a bar and long names."""
 
 Config = Annotated[
     str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
@@ -152,11 +152,16 @@ def shown(run: Run) -> Iterator[Callable[[Event], None]]:
 
 def columns(terminal: Console) -> list[ProgressColumn]:
     """What a line of progress shows; it fits into 60 columns, and wide terminals get a bar."""
-    narrow = Column(no_wrap=True, overflow="ellipsis", ratio=1)
-    bar = [BarColumn()] if terminal.width >= BAR_FROM else []
-    text = TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True))
-    name = TextColumn("{task.description}", table_column=narrow)
-    return [name, *bar, MofNCompleteColumn(), text, TimeElapsedColumn(), TimeRemainingColumn(compact=True)]
+    is_wide = terminal.width >= WIDE
+    name = Column(no_wrap=True, overflow="ellipsis", max_width=30 if is_wide else 12)
+    return [
+        TextColumn("{task.description}", table_column=name),
+        *([BarColumn(bar_width=20)] if is_wide else []),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(compact=True),
+    ]
 
 
 class PlainProgress:

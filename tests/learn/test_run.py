@@ -370,7 +370,7 @@ def test_without_validation_problems_the_largest_quarter_is_held_out(suite: Path
     assert (len(few.training), len(few.held_out)) == (3, 0)
     assert "3 training problems are too few to hold any out (4 are needed)" in few.warnings[0]
     many = [small_tasks("blocksworld", 1)[0]] * 200
-    assert [len(part) for part in hold_out(many, [])] == [170, 30]
+    assert [len(part) for part in hold_out(many)] == [170, 30]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

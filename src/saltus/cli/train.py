@@ -253,7 +253,8 @@ def ipc_learn(
 ) -> None:
     """Learn as the IPC's learning track asks for it: every better policy is written as the next of DK.1, DK.2, …
 
-    The largest quarter of the problems, at most thirty, is held out for validation. SIGTERM ends the run cleanly.
+    The largest quarter of the problems, at most thirty, is held out for validation; of fewer than four problems, none
+    is. SIGTERM ends the run cleanly.
 
     Example:
 

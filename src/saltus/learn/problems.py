@@ -46,7 +46,8 @@ def load_problems(folder: str | os.PathLike[str], configuration: Configuration) 
     if not training:
         raise InputError(f"{folder}: no training problem is left: {warnings[0]}")
     if not held_out:
-        training, held_out = hold_out(training, warnings)
+        warnings.append(held_out_text(len(training)))
+        training, held_out = hold_out(training)
     return Problems(suite.name, domain, training, held_out, warnings)
 
 
@@ -57,25 +58,33 @@ def listed_problems(domain_file: Path, files: Sequence[Path], configuration: Con
     tasks = _useful([(path, load(domain, path)) for path in files], configuration, warnings)
     if not tasks:
         raise InputError(f"{domain_file}: no problem to learn from{': ' + warnings[0] if warnings else ''}")
-    training, held_out = hold_out(tasks, warnings)
+    training, held_out = hold_out(tasks)
     return Problems(domain.name, domain, training, held_out, warnings)
 
 
-def hold_out(tasks: Sequence[Task], warnings: list[str]) -> tuple[list[Task], list[Task]]:
+def hold_out(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     """Training and validation tasks, smallest first: the largest quarter, at most `MOST_HELD_OUT`, is held out."""
-    count = min(MOST_HELD_OUT, len(tasks) // HELD_OUT_SHARE)
+    count = _held_out(len(tasks))
     ordered = sorted(tasks, key=lambda task: len(task.objects))
-    if count:
-        largest = "the largest" if count == 1 else f"the {count} largest"
-        verb = "is" if count == 1 else "are"
-        warnings.append(f"no validation problems: {largest} of {len(tasks)} training problems {verb} held out")
-    else:
-        warnings.append(
-            f"no validation problems, and {len(tasks)} training problem{' is' if len(tasks) == 1 else 's are'} too few "
-            f"to hold any out ({HELD_OUT_SHARE} are needed): the policy is chosen by larger generated problems if the "
+    return ordered[: len(tasks) - count], ordered[len(tasks) - count :]
+
+
+def held_out_text(problems: int) -> str:
+    """What is done about validation in a folder of so many problems that has none of its own."""
+    count = _held_out(problems)
+    if count == 0:
+        return (
+            f"no validation problems, and {problems} training problem{' is' if problems == 1 else 's are'} too few to "
+            f"hold any out ({HELD_OUT_SHARE} are needed): the policy is chosen by larger generated problems if the "
             "domain has a generator; otherwise the last checkpoint is taken"
         )
-    return ordered[: len(tasks) - count], ordered[len(tasks) - count :]
+    largest = "the largest" if count == 1 else f"the {count} largest"
+    verb = "is" if count == 1 else "are"
+    return f"no validation problems: {largest} of {problems} training problems {verb} held out"
+
+
+def _held_out(problems: int) -> int:
+    return min(MOST_HELD_OUT, problems // HELD_OUT_SHARE)
 
 
 def _load(suite: Suite, domain: Domain, split: str) -> list[tuple[Path, Task]]:

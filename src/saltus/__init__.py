@@ -1,11 +1,13 @@
 """Saltus learns general policies for classical planning: trained on small problems, they solve far larger ones.
 
 import saltus
-task = saltus.load("domain.pddl", "p01.pddl")
-plan = saltus.load_policy("blocksworld").plan(task)
-print(saltus.validate(task, plan))
+
+policy = saltus.load_policy("blocksworld")  # or saltus.train("my-domain").best_policy()
+plan = policy.plan(saltus.load("domain.pddl", "p01.pddl"))
+print(plan)
 """
 
+import importlib
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +27,13 @@ from saltus.task import (
 )
 
 if TYPE_CHECKING:
+    from saltus.learn import train
     from saltus.policy.catalogue import load_policy
 
 __version__ = version("saltus")
+
+_LATER = {"load_policy": "saltus.policy.catalogue", "train": "saltus.learn"}
+"""Names whose stages are imported only when they are used, and the modules that hold them."""
 
 __all__ = [
     "Action",
@@ -50,20 +56,19 @@ __all__ = [
     "load_policy",
     "lookahead",
     "read_plan",
+    "train",
     "validate",
     "write_plan",
 ]
 
 
 def __dir__() -> list[str]:
-    """Everything that is meant to be used, also what is imported later."""
+    """All public names, those that are imported later included."""
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    """Names whose stages are imported only when they are asked for."""
-    if name == "load_policy":
-        from saltus.policy.catalogue import load_policy
-
-        return load_policy
+    """Names that are imported only when they are used: training needs PyTorch, which takes a second to import."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'saltus' has no attribute {name!r}")

@@ -308,7 +308,7 @@ def test_without_shipped_policies_the_error_names_what_is_missing(
 ) -> None:
     monkeypatch.setattr("saltus.policy.catalogue.POLICIES", tmp_path)
     assert call(ROOT / "examples" / "blocksworld", "--out", tmp_path / "records.jsonl") == ExitCode.INPUT_ERROR
-    assert "no policy that comes with Saltus fits the domain 'blocksworld'" in capsys.readouterr().err
+    assert "no bundled policy fits the domain 'blocksworld'" in capsys.readouterr().err
 
 
 @NEEDS_LAMA

@@ -230,7 +230,7 @@ def test_malformed_files(case, tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["info", BLOCKS[0], "examples"], "examples: cannot be read: Is a directory"),
         (["info", BLOCKS[1], BLOCKS[0]], f"{BLOCKS[1]}:2:9: not a domain file"),
         (["validate", *BLOCKS, "none.plan"], "none.plan: cannot be read: No such file or directory"),
-        (["validate", *BLOCKS, "README.md"], "README.md:1:1: no action"),
+        (["validate", *BLOCKS, "README.md"], "README.md:1:1: not an action"),
         (["stats", "none"], "none: no such folder"),
         (["stats", BLOCKS[0]], f"{BLOCKS[0]}: not a folder"),
         (["branching", "README.md"], "README.md: not a folder"),

@@ -214,10 +214,10 @@ def test_wrong_and_missing_policies(tmp_path: Path, capsys: pytest.CaptureFixtur
     task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at g)"))
     code, record, errors = plan(*task, "--policy", UNTRAINED, capsys=capsys)
     assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "wrong policy")
-    assert errors.startswith("saltus: error: wrong policy: policy was trained on another domain than 'chain'")
+    assert errors.startswith("saltus: error: wrong policy: the policy was trained on another domain than 'chain'")
     code, record, errors = plan(*task, capsys=capsys)
     assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "input error")
-    assert "no policy that comes with Saltus fits the domain 'chain'" in errors
+    assert "no bundled policy fits the domain 'chain'" in errors
 
 
 def test_a_policy_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
+import textwrap
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from saltus.errors import ConfigurationError
-from saltus.learn.config import Configuration, configuration_of, load_configuration, named_configurations, plain_values
+from saltus.learn.config import (
+    SECTIONS,
+    Configuration,
+    configuration_of,
+    load_configuration,
+    named_configurations,
+    plain_values,
+)
 
 PAPER = {
     "aiw-ad": {},
@@ -131,3 +143,29 @@ def test_plain_values_restore_a_configuration() -> None:
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(ConfigurationError, match="aiw-ad"):
         load_configuration("aiw-adx")
+
+
+@pytest.mark.parametrize("section", sorted(SECTIONS))
+def test_every_key_has_its_documentation_under_it(section: str) -> None:
+    """The configuration reference is made from these texts."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(SECTIONS[section]))).body
+    assert isinstance(definition, ast.ClassDef)
+    documented = {
+        field.target.id
+        for field, text in itertools.pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+        and text.value.value.rstrip().endswith(".")
+    }
+    assert documented == {entry.name for entry in fields(SECTIONS[section])}
+
+
+def test_a_configuration_is_a_source_of_its_own(tmp_path: Path) -> None:
+    configuration = load_configuration("tiny")
+    assert load_configuration(configuration) == configuration
+    assert load_configuration(configuration, ["episodes=3"]).training.episodes == 3
+    (tmp_path / "own.toml").write_text('extends = "tiny"\n')
+    assert load_configuration(tmp_path / "own.toml") == configuration

@@ -5,21 +5,28 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 from safetensors.torch import load_file
+from tests.learn.small import small_tasks
 
 from saltus.cli.main import run as command
+from saltus.cli.train import shown
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
+from saltus.learn import load_configuration, load_problems, open_run
 from saltus.learn.fleet import PROGRAM, Job, run_jobs
-from saltus.learn.run import RunFolder
+from saltus.learn.folder import RunFolder
+from saltus.learn.problems import hold_out
 from saltus.learn.validation import Coverage, Validation
 from saltus.model.policy_file import load_policy_file
 
@@ -163,7 +170,7 @@ class TestFrom:
         assert "began with random weights" in capsys.readouterr().err
         (broken / "state.safetensors").unlink()
         assert command(["train", str(suite), *resume]) == 31
-        assert "nothing of it is left" in capsys.readouterr().err
+        assert "not saved anywhere else" in capsys.readouterr().err
 
     def test_what_does_not_fit_is_refused(
         self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -176,7 +183,7 @@ class TestFrom:
             ("goal-count", "embedding=8", 33, "goal-count has no weights"),
             ("miconic", "embedding=8", 31, "another domain"),
             (str(tmp_path / "none.safetensors"), "embedding=8", 31, "no such file"),
-            (str(tmp_path), "embedding=8", 31, "policy.safetensors: cannot be read: no such file"),
+            (str(tmp_path), "embedding=8", 31, "this folder holds no policies, neither policy.safetensors of"),
             ("mconic", "embedding=8", 31, "did you mean 'miconic'"),
         ):
             out = tmp_path / "refused"
@@ -215,7 +222,7 @@ class TestResume:
         with (out / "log.jsonl").open("a") as log:
             log.write("{}\n")  # after the last checkpoint
         before = [(out / name).read_text() for name in ("config.json", "log.jsonl")]
-        assert "made 2 episodes already" in self.refused(capsys, 33, *place, "--set", "episodes=1")
+        assert "already made 2 episodes" in self.refused(capsys, 33, *place, "--set", "episodes=1")
         assert [(out / name).read_text() for name in ("config.json", "log.jsonl")] == before
         resume = ["train", *place, "--resume", "--seed", "0", "--set", "batch=4", "--set", "episodes=3"]
         assert command([*resume, "--device", "cpu"]) == 0
@@ -271,12 +278,118 @@ def test_signals_save_and_end_the_run(suite: Path, tmp_path: Path, number: int) 
     assert [entry["episode"] for entry in log_of(out) if entry["kind"] == "episode"] == list(range(1, done + 3))
 
 
-def test_the_time_limit_ends_the_run(suite: Path, tmp_path: Path) -> None:
+def test_the_time_limit_ends_the_run_after_a_validation(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "run"
-    started = time.monotonic()
-    assert command(["train", str(suite), "--out", str(out), "--time-limit", "1s", *options(episodes=100_000)]) == 0
-    assert time.monotonic() - started < 30
-    assert (out / "policy.safetensors").exists()
+    limited = ["--time-limit", "1s", *options("validate_every=100000", "checkpoint_every=1", episodes=100_000)]
+    assert command(["train", str(suite), "--out", str(out), *limited]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    done = int(lines[0].split("after ")[1].split()[0])
+    assert lines[0].startswith(f"{suite.name}: stopped by the time limit after {done} episodes and ")
+    assert lines[0].endswith(" s; --resume goes on with it")
+    assert lines[1] == f"best: episode {done}"
+    assert [(entry["kind"], entry["episode"]) for entry in log_of(out)[-2:]] == [
+        ("episode", done),
+        ("validation", done),
+    ]
+    assert load_policy_file(out / "policy.safetensors").record["validation"]["episode"] == done
+    resume = ["train", str(suite), "--out", str(out), "--resume", "--device", "cpu", "--threads", "1"]
+    assert command([*resume, "--set", f"episodes={done + 1}"]) == 0
+    kinds = [entry["kind"] for entry in log_of(out)]
+    assert kinds == [*["episode"] * done, "validation", "episode", "validation"]  # the validation was saved, too
+
+
+def test_some_of_the_time_limit_is_kept_free_for_the_last_validation(suite: Path, tmp_path: Path) -> None:
+    """A clock that moves on by 10 s per episode and by 15 s per validation."""
+    now = [0.0]
+    settings = [*FAST, "episodes=100", "validate_every=2", "validate_seconds=0"]
+    run = open_run(suite, tmp_path / "run", config="tiny", settings=settings, device="cpu", threads=1)
+    trainer = run.trainer
+    real = trainer.validate
+
+    def validate() -> Validation:
+        now[0] += 15.0
+        found = real()
+        trainer.validation_seconds = 15.0
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "validate", validate)
+        patch.setattr("saltus.learn.run.time", Clock(now))
+        seen = []
+        for event in run.events(seconds=70.0):
+            if event.kind == "episode":
+                now[0] += 10.0
+            seen.append((event.kind, event.episode, now[0]))
+    # After episode 3 it is 45 s: the next one would end at 55 s, when 15 s are to be kept free.
+    assert seen[2:] == [("validation", 2, 35.0), ("episode", 3, 45.0), ("episode", 4, 55.0), ("validation", 4, 70.0)]
+    assert run.stopped_by == "the time limit"
+
+
+class Clock:
+    """Stands for the module `time`; `now` is moved on by the test."""
+
+    def __init__(self, now: list[float]) -> None:
+        self.now = now
+        self.strftime, self.gmtime, self.perf_counter = time.strftime, time.gmtime, time.perf_counter
+
+    def monotonic(self) -> float:
+        """The time of the test."""
+        return self.now[0]
+
+
+def test_a_run_ends_with_the_yardstick_beside_the_policy(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    solvable = options("validation_jumps=200", "larger_problems=1", "larger_from=0.0", episodes=2)
+    assert command(["train", str(suite), "--out", str(out), *solvable]) == 0
+    first, best, held_out, larger, policy = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{suite.name}: done after 2 episodes and ")
+    assert (best, policy) == ("best: episode 2", f"policy: {out}/policy.safetensors")
+    coverage = r"[01] of 1, [\d,]+ actions"
+    assert re.fullmatch(f"validation: policy {coverage}; goal-count {coverage}", held_out)
+    assert re.fullmatch(f"larger: policy {coverage}; goal-count {coverage}", larger)
+
+
+def test_without_validation_problems_the_largest_quarter_is_held_out(suite: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "flat"
+    shutil.copytree(suite / "training", folder)
+    shutil.copy(suite / "domain.pddl", folder)
+    for path in (suite / "training").glob("*.pddl"):
+        shutil.copy(path, folder / f"again-{path.name}")
+    configuration = load_configuration("tiny")
+    found = load_problems(folder, configuration)
+    assert (len(found.training), len(found.held_out)) == (9, 3)
+    assert max(len(task.objects) for task in found.training) <= min(len(task.objects) for task in found.held_out)
+    assert found.warnings == ["no validation problems: the 3 largest of 12 training problems are held out"]
+    for path in sorted(folder.glob("*p0*.pddl"))[3:]:
+        path.unlink()
+    few = load_problems(folder, configuration)
+    assert (len(few.training), len(few.held_out)) == (3, 0)
+    assert "3 training problems are too few to hold any out (4 are needed)" in few.warnings[0]
+    many = [small_tasks("blocksworld", 1)[0]] * 200
+    assert [len(part) for part in hold_out(many)] == [170, 30]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_progress_fits_the_terminal(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    written = io.StringIO()
+    terminal = Console(file=written, force_terminal=True, width=width, soft_wrap=True, color_system=None)
+    monkeypatch.setattr("saltus.cli.output.error_console", lambda: terminal)
+    settings = [*FAST, "episodes=2", "validate_every=2"]
+    run = open_run(suite, tmp_path / "run", config="tiny", settings=settings, device="cpu", threads=1)
+    run.problems = replace(run.problems, name="a-domain-with-a-rather-long-name")
+    with shown(run) as show:
+        for event in run.events():
+            show(event)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", written.getvalue().replace("\r", "\n")).splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= width
+    bars = [line for line in lines if "2/2" in line]
+    assert bars
+    assert all("loss " in line and "success " in line for line in bars)
+    assert any(line.startswith("episode 2: validation ") for line in lines)
 
 
 def test_a_full_disk_is_told_and_the_run_goes_on(
@@ -388,8 +501,8 @@ class TestWrongInput:
         assert command(["train", str(copy), "--out", str(out), *options(episodes=1)]) == 0
         errors = capsys.readouterr().err
         assert "p003.pddl is left out: its goal is true at the start" in errors
-        assert "no validation problems" in errors
-        assert load_policy_file(out / "policy.safetensors").record["training_problems"] == 5
+        assert "no validation problems: the largest of 5 training problems is held out" in errors
+        assert load_policy_file(out / "policy.safetensors").record["training_problems"] == 4
 
     def test_an_unsolvable_problem_is_no_obstacle(self, copy: Path) -> None:
         text = (copy / "training" / "p003.pddl").read_text()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from time import perf_counter as clock
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -252,6 +254,37 @@ def test_without_problems_to_choose_by_the_latest_policy_is_the_best() -> None:
     assert not trainer.can_select
     chosen = Trainer(load_configuration("tiny", SHORT), tasks, larger=tasks, seed=0)
     assert chosen.can_select
+
+
+def test_validations_by_time_leave_the_weights_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = small_tasks("blocksworld", 6)
+    settings = [*SHORT, "episodes=6", "validate_every=4", "stop_after=2", "selection=paper"]
+
+    def learn(seconds: float) -> Trainer:
+        trainer = Trainer(load_configuration("tiny", [*settings, f"validate_seconds={seconds}"]), tasks[:4], tasks[4:])
+        list(trainer.train())
+        return trainer
+
+    monkeypatch.setattr("saltus.learn.trainer.time", SimpleNamespace(monotonic=hours().__next__, perf_counter=clock))
+    regular, timed = learn(0.0), learn(1e-3)
+    assert [entry.episode for entry in regular.validations] == [4, 6]
+    assert [entry.episode for entry in timed.validations] == [1, 2, 3, 4, 5, 6]
+    assert [timed.validations[3], timed.validations[5]] == regular.validations  # TD errors as well
+    assert weights_hash(timed) == weights_hash(regular)
+
+
+def test_validations_by_time_are_no_reason_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saltus.learn.trainer.time", SimpleNamespace(monotonic=hours().__next__, perf_counter=clock))
+    settings = [*SHORT, "validate_every=2", "stop_after=2", "validate_seconds=1e-3"]
+    trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3))  # nothing to solve is solved
+    list(trainer.train())
+    assert [entry.episode for entry in trainer.validations] == [1, 2, 3, 4]
+    assert trainer.is_stable
+
+
+def hours() -> Iterator[float]:
+    """Times further and further apart, so that a validation never seems to take long against what follows it."""
+    return (10.0**i for i in itertools.count())
 
 
 def test_a_loss_that_is_no_number_is_an_error() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,17 +15,20 @@ from tests.tasks import domain_of, task_of
 import saltus
 from saltus.domains import DOMAINS, generate_problem
 from saltus.errors import InputError, PolicyError, WrongPolicyError
+from saltus.model.description import read_description
 from saltus.policy import GoalCountPolicy, LearnedPolicy
 from saltus.policy.catalogue import (
+    AUTO,
     POLICIES,
     find_device,
     find_policy,
     numbered_files,
     open_learned,
     open_policy,
+    policy_file_for,
+    policy_folder,
     policy_name,
     policy_path,
-    read_description,
 )
 
 FILE = ROOT / "examples" / "blocksworld" / "untrained.safetensors"
@@ -47,11 +52,50 @@ def test_no_policy_fits(folder: Path, tmp_path: Path) -> None:
     ferry = domain_of(DOMAINS["ferry"].path.read_text())
     with pytest.raises(PolicyError, match=r"no policy in .* fits the domain 'ferry' .*there are towers, zebra"):
         find_policy(ferry, folder)
-    with pytest.raises(PolicyError, match="there is none at all"):
+    with pytest.raises(PolicyError, match="nowhere: this folder holds no policies, neither"):
         find_policy(ferry, tmp_path / "nowhere")
     other = domain_of(BLOCKS.replace("(on-table ?x)", "(on-table ?x) (heavy ?x)", 1))
-    with pytest.raises(PolicyError, match="fits the domain 'blocksworld'"):
+    with pytest.raises(PolicyError, match="the nearest is towers, but in this domain predicate 'heavy object' is new"):
         find_policy(other, folder)
+    edited = BLOCKS.replace("(clear ?x)", "(free ?x)", 1).replace("(on-table ?x)", "(on-table ?x ?y)", 1)
+    edited = edited.replace("(clear ", "(free ").replace("(on-table ?ob)", "(on-table ?ob ?ob)")
+    with pytest.raises(PolicyError) as caught:
+        find_policy(domain_of(edited), folder)
+    found = str(caught.value)
+    assert "predicate 'clear object' is missing; " in found
+    assert "predicate 'on-table object object' differs, the policy has 'on-table object'; " in found
+    assert "; and 4 more. `saltus train` learns a policy; " in found
+
+
+def test_a_run_folder_stands_for_its_policy(tmp_path: Path, folder: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    domain = domain_of(BLOCKS)
+    with pytest.raises(PolicyError, match=r"run: this folder holds no policy\.safetensors; expected the folder of"):
+        policy_path(run)
+    assert policy_folder(str(run)) == run  # a folder of policies, of which there is none
+    shutil.copy(FILE, run / "policy.safetensors")
+    assert policy_path(run) == policy_file_for(str(run), domain) == run / "policy.safetensors"
+    assert policy_folder(str(run)) is None
+    text = f"<LearnedPolicy '{run}/policy.safetensors', aiw-ad, trained on blocksworld, 10 layers, on cpu>"
+    assert repr(saltus.load_policy(run, device="cpu")) == text
+    assert policy_file_for(str(folder), domain) == folder / "towers.safetensors"
+    assert policy_file_for(AUTO, domain) == POLICIES / "blocksworld.safetensors"
+
+
+def test_finding_a_policy_takes_no_pytorch() -> None:
+    code = """
+import sys
+from saltus.cli.main import run
+from saltus.pddl import Source, parse_domain
+from saltus.policy.catalogue import find_policy
+print(find_policy(parse_domain(Source.from_file(sys.argv[1]))).stem)
+assert run(["policies"]) == 0
+print('torch' in sys.modules)
+"""
+    arguments = [sys.executable, "-c", code, str(ROOT / "examples" / "blocksworld" / "domain.pddl")]
+    lines = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("blocksworld", "False")
 
 
 def test_a_damaged_file_among_the_policies_is_named(folder: Path) -> None:
@@ -83,6 +127,7 @@ def test_load_policy_plans() -> None:
     task = saltus.load(ROOT / "examples/blocksworld/domain.pddl", ROOT / "examples/blocksworld/p03.pddl")
     policy = saltus.load_policy(FILE)
     assert isinstance(policy, LearnedPolicy)
+    assert repr(policy).startswith(f"<LearnedPolicy '{FILE}', aiw-ad, ")
     plan = policy.plan(task, search=True, max_jumps=500)
     assert plan is not None
     assert saltus.validate(task, plan)

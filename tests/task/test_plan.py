@@ -52,7 +52,9 @@ def test_round_trip(steps: list[tuple[str, ...]], cost: int) -> None:
 def test_malformed_plans(text: str, position: str, found: str) -> None:
     with pytest.raises(PlanError) as caught:
         parse_plan(text, "x")
-    assert str(caught.value) == f"{position}: no action: expected one '(action argument …)' a line, found {found!r}"
+    assert (
+        str(caught.value) == f"{position}: not an action: expected one '(action argument …)' per line, found {found!r}"
+    )
 
 
 def test_files(tmp_path: Path) -> None:
@@ -70,7 +72,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_plan(tmp_path)
     (tmp_path / "binary").write_bytes(b"\xff\xfe(a)")
-    with pytest.raises(PlanError, match="no plan file: not text"):
+    with pytest.raises(PlanError, match="not a plan file: it is not text"):
         read_plan(tmp_path / "binary")
 
 
@@ -80,3 +82,11 @@ def test_unwritable_places(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="cannot be written"):
             write_plan(place, Plan(()), 0, unit_cost=True)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_plan_prints_as_in_a_plan_file_and_its_repr_is_short() -> None:
+    plan = Plan.of(["(Pick-Up b1)", "(stack b1 b2)"])
+    assert str(plan) == "(pick-up b1)\n(stack b1 b2)"
+    assert f"{plan}\n" == "".join(format_plan(plan, 2, unit_cost=True).splitlines(keepends=True)[:-1])
+    assert repr(plan) == "<Plan of 2 actions>"
+    assert repr(Plan(())) == "<Plan of 0 actions>"

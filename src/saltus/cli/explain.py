@@ -19,7 +19,10 @@ def explain(
     problem: ProblemFile,
     out: Annotated[Path, typer.Option(help="Page to write; needs nothing but a browser.")],
     policy: Annotated[
-        str, typer.Option(help="Policy by name or file, or a yardstick: random, goal-count; shipped: by the domain.")
+        str,
+        typer.Option(
+            help="A bundled policy, a policy file, a run folder, random or goal-count; auto picks the one that fits."
+        ),
     ] = "auto",
     max_jumps: Annotated[int, typer.Option(help="Most jumps.", min=1)] = 200,
     per_depth: Annotated[int, typer.Option(help="Nodes of the tree shown of every depth, best first.", min=1)] = 8,

@@ -1,4 +1,4 @@
-"""Commands that learn: `train`, `train-all` and `ipc-learn`."""
+"""Commands that train: `train`, `train-all` and `ipc-learn`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, TypeGuard
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
@@ -22,169 +31,88 @@ from saltus.errors import ConfigurationError, suggestion
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
-    from saltus.learn.config import Configuration
-    from saltus.learn.problems import Problems
-    from saltus.learn.run import Run, RunDescription
-    from saltus.learn.trainer import EpisodeReport, Event, Trainer
-    from saltus.learn.validation import Validation
-    from saltus.pddl import Domain
+    from saltus.learn import Event, Run
 
 DEFAULT_CONFIG = "aiw-ad"
-"""Name of the configuration that nothing else says."""
+"""Name of the configuration that is used where none is given."""
 
 LINE_EVERY = 10.0
 """Seconds between lines of progress where there is no terminal."""
 
-Config = Annotated[str | None, typer.Option(help="Configuration: a name ('aiw-ad', 'paper', …) or a TOML file.")]
+WIDE = 100
+"""Columns from which on a terminal has room for a bar and long names."""
+
+Config = Annotated[
+    str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value; may be repeated.")
 ]
 TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
 Threads = Annotated[
-    int | None, typer.Option(help="Threads; by default all cores for lookahead, half for PyTorch.", min=1)
+    int | None,
+    typer.Option(help="Number of threads (default: all cores for lookahead, half of them for PyTorch).", min=1),
 ]
 
 
 def train(
     folder: Annotated[Path, typer.Argument(help="Folder with domain.pddl and training problems.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; policy.safetensors will be in it.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; its best policy will be OUT/policy.safetensors.")],
     config: Config = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, same machine: same policy. By default 0.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, same machine: same weights (default: 0).", min=0)] = None,
     time_limit: TimeLimit = None,
     device: Device = "auto",
     threads: Threads = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in OUT.")] = False,
     start: Annotated[
         str | None,
-        typer.Option("--from", help="Policy whose weights to begin with: a name, a file or a run; else random ones."),
+        typer.Option(
+            "--from",
+            help="Begin with the weights of this policy: a name, a file or a run folder (default: random weights).",
+        ),
     ] = None,
 ) -> None:
     """Learn a policy from a folder of small problems.
 
-    Ctrl-C or SIGTERM ends the run after the present episode; --resume goes on with it.
+    The best policy on the problems in FOLDER/validation is kept; without that folder, the largest quarter of the
+    training problems is held out. Ctrl-C or SIGTERM ends the run after the current episode; --resume goes on with it.
 
     Example:
 
         saltus train examples/blocksworld --out runs/first --config tiny --set episodes=2
     """
+    from saltus.learn import open_run  # here, because importing PyTorch takes a second
+
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
-    run = open_run(folder, out, config, settings or [], seed, device, threads, resume, start)
+    run = open_run(
+        folder,
+        out,
+        config=config,
+        settings=settings or (),
+        seed=seed,
+        device=device,
+        threads=threads,
+        resume=resume,
+        start=start,
+        warn=output.warning,
+    )
+    stopped_by = follow(run, seconds)
+    print("\n".join(run.summary(stopped_by)))
+
+
+def follow(run: Run, seconds: float | None) -> str:
+    """Trains with progress on standard error; returns the name of the signal that ended the run, if one did."""
     with stop_signals() as stopped, shown(run) as show:
         for event in run.events(lambda: bool(stopped), seconds):
             show(event)
-    summarise(run, stopped)
-
-
-def open_run(
-    folder: Path,
-    out: Path,
-    config: str | None,
-    settings: list[str],
-    seed: int | None,
-    device: str,
-    threads: int | None,
-    resume: bool,
-    start: str | None = None,
-) -> Run:
-    """The run of a command line: a new one, or the one in the folder."""
-    from saltus.learn.config import load_configuration
-    from saltus.learn.problems import load_problems
-    from saltus.learn.run import Run, RunDescription, RunFolder, Start
-    from saltus.model.policy_file import load_policy_file
-    from saltus.policy.catalogue import find_device
-
-    place = find_device(device)
-    run_folder = RunFolder(out, output.warning)
-    if resume:
-        description = resumed(run_folder.describe(), config, settings, seed)
-    else:
-        description = RunDescription(str(folder.resolve()), seed or 0, load_configuration(config, settings))
-    configuration = description.configuration
-    problems = load_problems(folder, configuration)
-    trainer = make_trainer(problems, configuration, description.seed, place, threads)
-    if start is not None:
-        path = start_file(start, problems.domain)
-        policy = load_policy_file(path)
-        found = Start.of(path, policy)
-        if resume and (description.start is None or description.start.digest != found.digest):
-            began = description.start.policy if description.start is not None else "random weights"
-            raise ConfigurationError(f"--resume: the run began with {began}, --from cannot change it")
-        if not resume:
-            trainer.start_from(policy)
-            description = replace(description, start=found)
-    run = Run(trainer, run_folder, problems, description)
-    try:
-        if resume:
-            run_folder.hold()
-            run.elapsed = run_folder.load_state(trainer, description.start)
-            run_folder.write_description(description)
-        else:
-            run_folder.create(description)
-            if start is not None:
-                run_folder.save_state(trainer, 0.0)  # the policy may be another one when the run goes on
-    except BaseException:
-        run_folder.close()
-        raise
-    return run
-
-
-def start_file(name: str, domain: Domain) -> Path:
-    """File of a policy to begin with: by its name, its file, or the folder of its run."""
-    from saltus.learn.run import RunFolder
-    from saltus.policy.catalogue import AUTO, find_policy, policy_folder, policy_path
-    from saltus.policy.policies import YARDSTICKS
-
-    if name in YARDSTICKS:
-        raise ConfigurationError(f"--from: {name} has no weights to begin with")
-    if name == AUTO:
-        return find_policy(domain)
-    folder = policy_folder(name)
-    return RunFolder(folder).policy if folder is not None else policy_path(name)
-
-
-def make_trainer(
-    problems: Problems, configuration: Configuration, seed: int, place: str, threads: int | None
-) -> Trainer:
-    """A trainer for problems, with larger ones beside them where the domain has a generator; tells what is odd."""
-    import torch
-
-    from saltus.domains.generated import larger_problems, similar_problems
-    from saltus.learn.trainer import Trainer
-
-    for message in problems.warnings:
-        output.warning(message)
-    # Other threads make the next batches meanwhile; PyTorch's suffer badly where cores are scarce.
-    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
-    largest = max(len(task.objects) for task in problems.training)
-    larger = larger_problems(problems.domain, largest, configuration.training.larger_problems)
-    training = [
-        *problems.training,
-        *similar_problems(problems.domain, largest, configuration.training.generated_problems),
-    ]
-    return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=place, threads=threads)
-
-
-def resumed(description: RunDescription, config: str | None, settings: list[str], seed: int | None) -> RunDescription:
-    """The description of a run that goes on; of what makes it up only the number of episodes may change."""
-    from saltus.learn.config import changed, differences, load_configuration
-
-    own = description.configuration
-    wanted = changed(own, settings) if config is None else load_configuration(config, settings)
-    fixed = [key for key in differences(own, wanted) if key != "training.episodes"]
-    if fixed:
-        raise ConfigurationError(
-            f"--resume: the run was started with another value of {fixed[0]}; only training.episodes can be changed"
-        )
-    if seed is not None and seed != description.seed:
-        raise ConfigurationError(f"--resume: the run's seed is {description.seed}, --seed cannot change it")
-    return replace(description, configuration=wanted)
+    return stopped[0] if stopped else ""
 
 
 @contextmanager
 def stop_signals() -> Iterator[list[str]]:
-    """A list that the names of caught signals are put into; a second Ctrl-C is not caught."""
+    """A list that receives the names of caught signals; a second Ctrl-C is not caught."""
     caught: list[str] = []
 
     def catch(number: int, frame: FrameType | None) -> None:
@@ -203,80 +131,53 @@ def stop_signals() -> Iterator[list[str]]:
 
 @contextmanager
 def shown(run: Run) -> Iterator[Callable[[Event], None]]:
-    """What shows events on standard error: a bar in a terminal, a line every few seconds elsewhere."""
+    """A function that shows events on standard error: on a terminal with a bar, else as a line every few seconds."""
     terminal = output.error_console()
-    trainer = run.trainer
+    episodes = run.trainer.spec.episodes
     if not terminal.is_terminal:
-        yield PlainProgress(trainer.spec.episodes).show
+        yield PlainProgress(episodes).show
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"))
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, *times, console=terminal, transient=True) as progress:
-        bar = progress.add_task(run.problems.name, total=trainer.spec.episodes, completed=trainer.episode, text="")
-        last = ["not validated yet"]
+    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
+        bar = progress.add_task(run.problems.name, total=episodes, completed=run.trainer.episode, text="")
 
         def show(event: Event) -> None:
-            if is_episode(event):
-                progress.update(bar, completed=event.episode, text=f"{episode_text(event)}, {last[0]}")
-            elif is_validation(event):
-                last[0] = validation_text(event)
-                terminal.print(f"episode {event.episode}: {last[0]}")
+            if event.kind == "episode":
+                text = f"loss {event.loss:.3f}, success {event.success:.0%}"
+                progress.update(bar, completed=event.episode, text=text)
+            else:
+                terminal.print(f"episode {event.episode}: {event}")
 
         yield show
 
 
+def columns(terminal: Console) -> list[ProgressColumn]:
+    """What a line of progress shows; it fits into 60 columns, and wide terminals get a bar."""
+    is_wide = terminal.width >= WIDE
+    name = Column(no_wrap=True, overflow="ellipsis", max_width=30 if is_wide else 12)
+    return [
+        TextColumn("{task.description}", table_column=name),
+        *([BarColumn(bar_width=20)] if is_wide else []),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(compact=True),
+    ]
+
+
 class PlainProgress:
-    """One line for every validation, and one every few seconds between them."""
+    """One line per validation, and one every few seconds between them."""
 
     def __init__(self, episodes: int) -> None:
         self.episodes = episodes
         self.printed = time.monotonic() - LINE_EVERY
 
     def show(self, event: Event) -> None:
-        """Prints an event."""
+        """Prints an event if it is due."""
         now = time.monotonic()
-        if is_episode(event):
-            if now - self.printed >= LINE_EVERY or event.episode == self.episodes:
-                self.printed = now
-                output.note(f"episode {event.episode} of {self.episodes}: {episode_text(event)}")
-        elif is_validation(event):
-            output.note(f"episode {event.episode} of {self.episodes}: {validation_text(event)}")
-
-
-def is_episode(event: Event) -> TypeGuard[EpisodeReport]:
-    """Whether an event is an episode's; told without importing PyTorch."""
-    return hasattr(event, "loss")
-
-
-def is_validation(event: Event) -> TypeGuard[Validation]:
-    """Whether an event is a validation's."""
-    return hasattr(event, "held_out")
-
-
-def episode_text(event: EpisodeReport) -> str:
-    """An episode in a few words."""
-    return f"loss {event.loss:.3f}, success {event.success:.0%}, {event.steps_per_second:.1f} steps/s"
-
-
-def validation_text(event: Validation) -> str:
-    """A validation in a few words."""
-    held_out = event.held_out
-    text = f"validation {held_out.solved} of {held_out.problems}, {held_out.actions:,} actions"
-    if event.larger is not None and event.larger.problems:
-        text += f"; larger {event.larger.solved} of {event.larger.problems}, {event.larger.actions:,} actions"
-    return text
-
-
-def summarise(run: Run, stopped: list[str]) -> None:
-    """Prints where the policy is and how good it is."""
-    trainer = run.trainer
-    if not run.folder.policy.exists():
-        raise WriteError(f"{run.folder.policy}: cannot be written; the run's last state is in {run.folder.path}")
-    why = f"stopped by {stopped[0]}" if stopped else "stable" if trainer.is_stable else "done"
-    print(f"{run.problems.name}: {why} after {trainer.episode} episodes and {run.elapsed:,.0f} s")
-    if trainer.best is not None:
-        print(f"best: episode {trainer.best.episode}, {validation_text(trainer.best)}")
-    print(f"policy: {run.folder.policy}")
+        is_due = event.kind == "validation" or event.episode == self.episodes
+        if is_due or now - self.printed >= LINE_EVERY:
+            self.printed = now
+            output.note(f"episode {event.episode} of {self.episodes}: {event}")
 
 
 def train_all(
@@ -345,62 +246,37 @@ def ipc_learn(
     tasks: Annotated[list[Path], typer.Argument(metavar="TASK…", help="Problem files to learn from.")],
     config: Config = None,
     settings: Settings = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same machine: same policy.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same machine: same weights.", min=0)] = 0,
     time_limit: TimeLimit = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
     """Learn as the IPC's learning track asks for it: every better policy is written as the next of DK.1, DK.2, …
 
-    The largest problems, a quarter of them and at most thirty, are kept for validation. SIGTERM ends the run cleanly.
+    The largest quarter of the problems, at most thirty, is held out for validation; of fewer than four problems, none
+    is. SIGTERM ends the run cleanly.
 
     Example:
 
         saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --set episodes=1
     """
-    from saltus.learn.config import load_configuration
-    from saltus.learn.problems import listed_problems
-    from saltus.learn.run import Run, RunDescription, RunFolder
-    from saltus.policy.catalogue import find_device
+    from saltus.learn import open_numbered_run  # here, because importing PyTorch takes a second
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
-    configuration = load_configuration(config, settings or [])
-    if not knowledge.parent.is_dir():
-        raise WriteError(f"{knowledge.parent}: no such folder to write the policies to")
-    problems = listed_problems(domain, tasks, configuration)
-    trainer = make_trainer(problems, configuration, seed, find_device(device), threads)
-    folder = RunFolder(knowledge.parent, output.warning)
-    run = Run(trainer, folder, problems, RunDescription(str(domain), seed, configuration))
-    started = time.monotonic()
-    before = last_number(knowledge)
-    written = 0
-    with stop_signals() as stopped, shown(run) as show:
-
-        def is_over() -> bool:
-            return bool(stopped) or (seconds is not None and time.monotonic() - started >= seconds)
-
-        for event in trainer.train(is_over):
-            run.elapsed = time.monotonic() - started
-            show(event)
-            if is_validation(event) and trainer.best is event:
-                written += folder.save_policy(numbered(knowledge, before + written + 1), trainer, run.record(event))
-    if not written:
-        written += folder.save_policy(numbered(knowledge, before + 1), trainer, run.record(None))
-    if not written:
-        raise WriteError(f"{numbered(knowledge, before + 1)}: cannot be written")
-    print(
-        f"{written} {'policy' if written == 1 else 'policies'}, the last one in {numbered(knowledge, before + written)}"
+    run = open_numbered_run(
+        knowledge,
+        domain,
+        tasks,
+        config=config,
+        settings=settings or (),
+        seed=seed,
+        device=device,
+        threads=threads,
+        warn=output.warning,
     )
-
-
-def numbered(prefix: Path, number: int) -> Path:
-    """File of the n-th policy of a prefix."""
-    return prefix.with_name(f"{prefix.name}.{number}")
-
-
-def last_number(prefix: Path) -> int:
-    """Highest number of a policy of an earlier call, 0 if there is none: the planner takes the highest."""
-    from saltus.policy.catalogue import numbered_files
-
-    return max((int(path.suffix[1:]) for path in numbered_files(prefix)), default=0)
+    follow(run, seconds)
+    written = run.output.written
+    if not written:
+        raise WriteError(f"{run.output.policy}: cannot be written")
+    print(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {run.output.policy}")

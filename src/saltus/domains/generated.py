@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import cache
 
 from saltus.domains.registry import DOMAINS, generate_problem
-from saltus.model.policy_file import domain_signature
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
+from saltus.pddl.signature import domain_signature
 from saltus.task import Split, Task, build_task
 
 SPLITS = (Split.VALIDATION, Split.EASY, Split.MEDIUM, Split.TEST, Split.HARD)

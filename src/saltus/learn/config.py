@@ -1,13 +1,17 @@
-"""Stage `learn`: everything that can be set, as small frozen dataclasses.
+"""Stage `learn`: everything that can be configured, as small frozen dataclasses.
 
-Defaults are overridden by a TOML file, which may extend another one, and that by `section.key=value` texts. An unknown
-key, a value of the wrong type and a senseless combination are refused, with the key's name. `configs/` beside this file
-holds the named configurations: our defaults, the paper's values, its baselines and its ablations.
+A TOML file, which may extend another one, overrides the defaults, and texts `section.key=value` override the file. An
+unknown key, a value of the wrong type and a meaningless combination are refused with the name of the key. The folder
+`configs/` holds the named configurations: our defaults, the paper's values, its baselines and its ablations.
+
+The text under each field is its entry in the configuration reference. A few keys have the same value in all
+configurations; they say why they are keys.
 """
 
 from __future__ import annotations
 
 import importlib.resources
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -29,103 +33,117 @@ Spec = TypeVar("Spec")
 
 @dataclass(frozen=True)
 class TrainingSpec:
-    """How a policy is learned; senseless values are refused with the field's name."""
+    """How a policy is learned; meaningless values are refused with the name of the field."""
 
     episodes: int = 300
-    """Rounds of collecting experience and learning from it."""
+    """Number of episodes: rounds of collecting experience and learning from it."""
     rollouts: int = 4
-    """Trajectories an episode, each on a training problem drawn at random."""
+    """Trajectories per episode, each on a training problem drawn at random."""
     curriculum: int = 0
-    """Episodes until all training problems are drawn from; before, from the smallest ones, a share that grows from a
-    tenth; 0: from all of them at once."""
+    """Episodes until training problems are drawn from all of them. Before that they are drawn from the smallest
+    ones, whose share grows from a tenth. 0 draws from all problems from the start."""
     horizon: int = 20
-    """Most jumps of a trajectory (the paper: 20, and 200 for flat policies)."""
+    """Largest number of jumps per trajectory (the paper: 20, and 200 for flat policies)."""
     steps: int = 32
-    """Gradient steps an episode."""
+    """Gradient steps per episode."""
     batch: int = 32
-    """Transitions a gradient step."""
+    """Transitions per gradient step."""
     learning_rate: float = 3e-4
-    """Of Adam, at the start (the paper: 1e-3)."""
+    """Learning rate of Adam at the start (the paper: 1e-3)."""
     learning_rate_end: float = 1e-5
-    """At the end of the linear schedule."""
+    """Learning rate at the end of its linear schedule."""
     learning_rate_episodes: int = 300
-    """Length of the schedule; the end value holds from then on."""
+    """Length of the schedule of the learning rate; after that the end value holds."""
     clip: float = 0.0
-    """Largest norm of the gradient; 0 for no bound."""
+    """Largest norm of the gradient; 0 for no limit."""
     average: float = 0.0
-    """Decay a step of averaged weights, which then are the policy's; 0 for the weights themselves."""
+    """Decay per gradient step of an average of the weights, which then is the policy; 0 uses the weights themselves."""
     temperature: float = 1.0
-    """Of the Boltzmann exploration, at the start."""
+    """Temperature of the Boltzmann exploration at the start."""
     temperature_end: float = 0.1
-    """At the end of the linear schedule."""
+    """Temperature at the end of its linear schedule."""
     temperature_episodes: int = 1000
-    """Length of the schedule."""
+    """Length of the schedule of the temperature; after that the end value holds."""
     take_goals: bool = False
-    """Whether exploration jumps to a goal state whenever the tree has one."""
+    """Whether exploration jumps to a goal state whenever the tree contains one. Off in every configuration: the
+    paper explores by Boltzmann's rule alone. Planning always takes goals."""
     discount: float = 0.999
-    """Of future jumps."""
+    """Discount factor per jump."""
     bootstrap: str = "mellowmax"
     """Value of a state from the Q-values of its tree: mellowmax or max."""
     mellowmax_factor: float = 10.0
-    """The larger, the closer to the maximum."""
+    """Sharpness of mellowmax: the larger, the closer to the maximum. The same in every configuration; it is a key
+    because the losses take it as a parameter."""
     target_every: int = 0
-    """Episodes between copies of the weights to the network that values successors; 0: the weights themselves."""
+    """Episodes between copies of the weights to the target network, which values successors; 0 for none."""
     dead_end: float = -50.0
-    """Value of a jump to a state without successors (the authors' script: -10,000)."""
+    """Value of a jump to a dead end (the authors' script: -10,000)."""
     least_target: float = 0.0
-    """Least target of a jump that is not into a dead end; 0 for no bound."""
+    """Lower bound on the targets of jumps that do not lead to a dead end; 0 for no bound."""
     bounds: bool = True
-    """Whether Q-values outside of [return to go, -1] are punished on trajectories that reached their goal."""
+    """Whether Q-values outside of [return to go, -1] are penalised on trajectories that reached their goal."""
     rank_weight: float = 1.0
-    """Weight of the loss that orders depth nodes; only the encoding ad has them."""
+    """Weight of the loss that orders depth nodes, which only the encoding ad has."""
     replay: int = 1000
-    """Transitions kept in each of the two stores."""
+    """Transitions kept in each of the two replay stores, original and relabelled experience."""
     alpha: float = 0.6
-    """Exponent of priorities; 0 draws uniformly."""
+    """Exponent of the priorities in replay; 0 draws uniformly. The usual value of prioritised replay in every
+    configuration."""
     beta: float = 0.4
-    """Exponent of importance weights, at the start; it grows to 1."""
+    """Exponent of the importance weights at the start; it grows linearly to 1. The usual value of prioritised replay
+    in every configuration."""
     beta_samples: int = 100_000
-    """Samples until it is 1."""
+    """Samples drawn until the exponent of the importance weights is 1. The same in every configuration: about as many
+    as 100 episodes draw."""
     original_share: float = 0.5
-    """Share of a batch from trajectories with their own goal, where there are any."""
+    """Share of a batch that is drawn from trajectories with their own goal, if there are any. Half and half in every
+    configuration; it is a key so that saved runs say how their batches were made up."""
     keep_failed: bool = False
-    """Whether trajectories that neither reached their goal nor a dead end are stored with their own goal, too."""
+    """Whether trajectories that reached neither their goal nor a dead end are also stored with their own goal."""
     hindsight: str = "lifted"
-    """Goals that trajectories are relabelled with: lifted sub-goals, the goal's own atoms, whole states, or off."""
+    """Goals that trajectories are relabelled with: lifted (lifted sub-goals), propositional (atoms of the problem's own
+    goal), state (whole states), or off."""
     hindsight_atoms: int = 10
-    """Most atoms of a lifted sub-goal."""
+    """Largest number of atoms in a lifted sub-goal. The same in every configuration: it bounds the cost of relabelling
+    in domains with long goals."""
     hindsight_variants: int = 2
-    """Lifted sub-goals kept of every size."""
+    """Lifted sub-goals kept per number of atoms. The same in every configuration, for the same reason."""
     hindsight_trajectories: int = 100
-    """Most relabelled trajectories an episode."""
+    """Largest number of relabelled trajectories per episode."""
     searches: int = 0
-    """Searches an episode, on problems whose rollouts failed; the trajectories they find are stored like rollouts."""
+    """Searches per episode on problems whose rollouts failed; the trajectories they find are stored like rollouts."""
     search_by: str = "goal-count"
-    """What guides them: goal-count, the number of goals reached, which costs no pass of the network; or policy."""
+    """What guides these searches: goal-count (number of goals reached, needs no pass of the network) or policy."""
     search_decisions: int = 1000
-    """Most decisions of a search."""
+    """Largest number of decisions per search."""
     layers_least: int = 0
-    """If not 0, every gradient step draws its number of layers between this and the model's."""
+    """If not 0, every gradient step draws its number of layers between this and `model.layers`."""
     validate_every: int = 25
     """Episodes between validations."""
+    validate_seconds: float = 120.0
+    """Seconds after which a validation takes place even if none is due by episodes, so that slow runs show results;
+    0 for none. These validations take at most a fifth of the time and never change the weights, but since their
+    checkpoints can become the policy, which one does may depend on the speed of the machine."""
     validation_jumps: int = 50
-    """Most jumps of a validation rollout, and two more for every object."""
+    """Limit on the jumps of a validation rollout; two more are allowed per object."""
     generated_problems: int = 0
-    """Generated training problems beside those at hand, no larger than the largest of them, where the domain has a
-    generator."""
+    """Generated training problems in addition to the given ones and no larger than the largest of them, if the domain
+    has a generator."""
     larger_problems: int = 8
-    """Generated problems, three to five times larger than training, where the domain has a generator."""
+    """Generated validation problems three to five times larger than the training problems, if the domain has a
+    generator."""
     larger_from: float = 0.9
     """Share of the validation problems that must be solved before the larger ones are tried."""
     selection: str = "larger"
-    """Best checkpoint by: larger: coverage of validation and larger problems together, then plan length; paper:
-    coverage of validation problems, plan length, TD error."""
+    """What chooses the best checkpoint. larger: coverage of validation and larger problems together, then plan length;
+    paper: coverage of validation problems, then plan length, then TD error."""
     stop_after: int = 0
-    """Stops after so many validations in a row with every problem solved; 0: never."""
+    """Ends the run after so many regular validations in a row that solved every problem; 0 never does."""
     checkpoint_every: int = 10
-    """Episodes between checkpoints of the whole run."""
+    """Episodes between saves of the whole run, from which it can be resumed."""
     prefetch: int = 4
-    """Batches made ahead while the network learns; priorities lag as many steps behind."""
+    """Batches prepared in advance while the network learns; priorities lag behind by as many steps. The same in every
+    configuration: it is part of a run, since it changes which transitions are drawn."""
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -146,7 +164,7 @@ class TrainingSpec:
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
             **dict.fromkeys(("generated_problems", "curriculum"), 0),
-            **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch"), 0),
+            **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds"), 0),
         }
         for name, bound in least.items():
             if not getattr(self, name) >= bound:
@@ -171,7 +189,7 @@ class TrainingSpec:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A whole configuration, one field a section."""
+    """A whole configuration, one field per section."""
 
     lookahead: LookaheadSpec = field(default_factory=LookaheadSpec)
     encoding: EncodingSpec = field(default_factory=EncodingSpec)
@@ -187,7 +205,7 @@ class Configuration:
 
     @property
     def method(self) -> str:
-        """Short name of lookahead and encoding."""
+        """Lookahead and encoding, such as aiw-ad."""
         return f"{self.lookahead.kind}-{self.encoding.kind}"
 
 
@@ -202,18 +220,26 @@ Values = dict[str, dict[str, Any]]
 
 
 def named_configurations() -> dict[str, Path]:
-    """Files of the configurations that come with the package, by name."""
+    """Files of the named configurations, by name."""
     folder = Path(str(importlib.resources.files("saltus.learn") / "configs"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def load_configuration(source: str | None = None, settings: Sequence[str] = ()) -> Configuration:
-    """Configuration of a name or TOML file, then `section.key=value` (or `key=value`) texts, over the defaults."""
-    return changed(configuration_of(_read(source, ())) if source is not None else Configuration(), settings)
+ConfigurationSource = Configuration | str | os.PathLike[str] | None
+"""A configuration, the name of one or a TOML file; None for the defaults."""
+
+
+def load_configuration(source: ConfigurationSource = None, settings: Sequence[str] = ()) -> Configuration:
+    """The configuration of a name or TOML file, changed by texts `section.key=value` (or `key=value`)."""
+    if source is None:
+        source = Configuration()
+    if not isinstance(source, Configuration):
+        source = configuration_of(_read(os.fspath(source), ()))
+    return changed(source, settings)
 
 
 def changed(configuration: Configuration, settings: Sequence[str]) -> Configuration:
-    """The configuration with some values set by `section.key=value` (or `key=value`) texts."""
+    """The configuration with values changed by texts `section.key=value` (or `key=value`)."""
     values = plain_values(configuration)
     for text in settings:
         section, key, value = _parse_setting(text)
@@ -222,7 +248,7 @@ def changed(configuration: Configuration, settings: Sequence[str]) -> Configurat
 
 
 def differences(one: Configuration, two: Configuration) -> list[str]:
-    """Keys, with their sections, whose values differ."""
+    """Keys whose values differ, each as `section.key`."""
     left, right = plain_values(one), plain_values(two)
     return [
         f"{section}.{key}" for section in left for key in left[section] if left[section][key] != right[section][key]
@@ -230,7 +256,7 @@ def differences(one: Configuration, two: Configuration) -> list[str]:
 
 
 def configuration_of(values: Mapping[str, Mapping[str, Any]]) -> Configuration:
-    """Configuration of plain values by section; what is missing takes its default."""
+    """Configuration of plain values by section, with defaults for those that are missing."""
     sections = {name: _make(kind, name, values.get(name, {})) for name, kind in SECTIONS.items()}
     unknown = sorted(values.keys() - SECTIONS.keys())
     if unknown:
@@ -239,12 +265,12 @@ def configuration_of(values: Mapping[str, Mapping[str, Any]]) -> Configuration:
 
 
 def plain_values(configuration: Configuration) -> Values:
-    """All values by section, the opposite of `configuration_of`."""
+    """All values by section; the inverse of `configuration_of`."""
     return asdict(configuration)
 
 
 def _read(source: str, seen: tuple[Path, ...]) -> Values:
-    """Values of a file over those of the files it extends."""
+    """Values of a file, on top of those of the file it extends."""
     known = named_configurations()
     path = known.get(source, Path(source))
     if source not in known and not path.is_file():
@@ -277,7 +303,7 @@ def _read(source: str, seen: tuple[Path, ...]) -> Values:
 
 
 def _make(kind: type[Spec], section: str, values: Mapping[str, Any]) -> Spec:
-    """A section from plain values, whose names and types are checked."""
+    """A section of plain values, whose names and types are checked."""
     hints = get_type_hints(kind)
     known = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
     checked: dict[str, Any] = {}
@@ -290,7 +316,7 @@ def _make(kind: type[Spec], section: str, values: Mapping[str, Any]) -> Spec:
 
 
 def _typed(section: str, key: str, value: Any, hint: Any) -> Any:
-    wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if hint == (int | None):
@@ -303,7 +329,7 @@ def _typed(section: str, key: str, value: Any, hint: Any) -> Any:
 
 
 def _parse_setting(text: str) -> tuple[str, str, Any]:
-    """Section, key and value of `section.key=value`; the section may be left out where only one has the key."""
+    """Section, key and value of `section.key=value`; the section may be omitted where only one has the key."""
     name, sign, raw = text.partition("=")
     name = name.strip()
     if not sign or not name:

@@ -1,7 +1,8 @@
-"""Stage `learn`: what to learn from. Problem files of a suite in, tasks out, with what is odd about them in words."""
+"""Stage `learn`: what to learn from. Problem files in, training and validation tasks out."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,12 +13,15 @@ from saltus.pddl import Domain, Source, parse_domain
 from saltus.task import Split, Suite, Task, find_suite, load
 
 MOST_HELD_OUT = 30
-"""Problems kept for validation where no folder says which."""
+"""Most problems that are held out for validation where no folder says which."""
+
+HELD_OUT_SHARE = 4
+"""One in so many problems is held out, the largest ones."""
 
 
 @dataclass(frozen=True)
 class Problems:
-    """Tasks of one domain."""
+    """Training and validation tasks of one domain, and what is odd about them in `warnings`."""
 
     name: str
     domain: Domain
@@ -26,10 +30,11 @@ class Problems:
     warnings: list[str] = field(default_factory=list)
 
 
-def load_problems(folder: Path | str, configuration: Configuration) -> Problems:
+def load_problems(folder: str | os.PathLike[str], configuration: Configuration) -> Problems:
     """Training and validation tasks of a folder; unreadable files and problems of another domain are an error.
 
-    Problems whose goal is true at the start, can never be true, or cannot be encoded teach nothing and are left out.
+    Without validation problems the largest training problems are held out. Problems whose goal is true at the start,
+    can never be true, or cannot be encoded teach nothing and are left out.
     """
     suite = find_suite(folder)
     if Split.TRAINING not in suite.splits:
@@ -41,22 +46,45 @@ def load_problems(folder: Path | str, configuration: Configuration) -> Problems:
     if not training:
         raise InputError(f"{folder}: no training problem is left: {warnings[0]}")
     if not held_out:
-        warnings.append(
-            "no validation problems; larger generated ones, if there are any, choose the policy, else it is the last"
-        )
+        warnings.append(held_out_text(len(training)))
+        training, held_out = hold_out(training)
     return Problems(suite.name, domain, training, held_out, warnings)
 
 
 def listed_problems(domain_file: Path, files: Sequence[Path], configuration: Configuration) -> Problems:
-    """Tasks of listed problem files; the largest, a quarter of them and at most `MOST_HELD_OUT`, are held out."""
+    """Tasks of listed problem files, the largest of which are held out for validation."""
     domain = parse_domain(Source.from_file(domain_file))
     warnings: list[str] = []
     tasks = _useful([(path, load(domain, path)) for path in files], configuration, warnings)
     if not tasks:
         raise InputError(f"{domain_file}: no problem to learn from{': ' + warnings[0] if warnings else ''}")
-    tasks.sort(key=lambda task: len(task.objects))
-    held_out = min(MOST_HELD_OUT, len(tasks) // 4)
-    return Problems(domain.name, domain, tasks[: len(tasks) - held_out], tasks[len(tasks) - held_out :], warnings)
+    training, held_out = hold_out(tasks)
+    return Problems(domain.name, domain, training, held_out, warnings)
+
+
+def hold_out(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+    """Training and validation tasks, smallest first: the largest quarter, at most `MOST_HELD_OUT`, is held out."""
+    count = _held_out(len(tasks))
+    ordered = sorted(tasks, key=lambda task: len(task.objects))
+    return ordered[: len(tasks) - count], ordered[len(tasks) - count :]
+
+
+def held_out_text(problems: int) -> str:
+    """What is done about validation in a folder of so many problems that has none of its own."""
+    count = _held_out(problems)
+    if count == 0:
+        return (
+            f"no validation problems, and {problems} training problem{' is' if problems == 1 else 's are'} too few to "
+            f"hold any out ({HELD_OUT_SHARE} are needed): the policy is chosen by larger generated problems if the "
+            "domain has a generator; otherwise the last checkpoint is taken"
+        )
+    largest = "the largest" if count == 1 else f"the {count} largest"
+    verb = "is" if count == 1 else "are"
+    return f"no validation problems: {largest} of {problems} training problems {verb} held out"
+
+
+def _held_out(problems: int) -> int:
+    return min(MOST_HELD_OUT, problems // HELD_OUT_SHARE)
 
 
 def _load(suite: Suite, domain: Domain, split: str) -> list[tuple[Path, Task]]:

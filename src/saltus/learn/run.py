@@ -1,364 +1,148 @@
-"""Stage `learn`: the folder of a run. Everything in it is readable at any time, and a run can go on after kill -9.
-
-    config.json            the resolved configuration, the problems' folder, the seed, what it began with
-    log.jsonl              one line an episode and a validation
-    state.safetensors      the whole run as of the last checkpoint: weights, optimiser, replay, random generators
-    checkpoints/NNNN.safetensors    the policy as of every validation
-    policy.safetensors     the best of them
-    events.out.tfevents…   for TensorBoard, where that is installed
-
-Nothing is pickled. A resumed run drops the log lines written after its last checkpoint and writes them again. Only one
-process at a time trains in a folder.
-"""
+"""Stage `learn`: a training run: a trainer, where it writes to, and the loop that trains, logs and saves."""
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import hashlib
-import json
-import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
-from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.files import WriteError, write_whole
-from saltus.learn.config import Configuration, configuration_of, plain_values
+from saltus.files import WriteError
+from saltus.learn.config import plain_values
+from saltus.learn.folder import NumberedPolicies, RunDescription, RunOutput
 from saltus.learn.problems import Problems
-from saltus.learn.trainer import EpisodeReport, Event, Trainer
+from saltus.learn.trainer import Event, Trainer
 from saltus.learn.validation import Validation
-from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
-from saltus.policy.catalogue import policy_name
+from saltus.policy import LearnedPolicy
 
-STATE_KEY = "saltus-run"
-VERSION = 1
+TIME_LIMIT = "the time limit"
 
-
-@dataclass(frozen=True)
-class Start:
-    """The policy whose weights a run began with."""
-
-    policy: str
-    """Its name or file."""
-    digest: str
-    """Of its weights: files move and change."""
-    seed: int | None = None
-    episode: int | None = None
-
-    @classmethod
-    def of(cls, path: Path, file: PolicyFile) -> Start:
-        """Description of a policy file."""
-        digest = hashlib.sha256()
-        for name, value in sorted(file.network.state_dict().items()):
-            digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
-        record = file.record
-        return cls(policy_name(path), digest.hexdigest()[:16], record.get("seed"), record.get("episode"))
-
-
-@dataclass(frozen=True)
-class RunDescription:
-    """What makes a run what it is."""
-
-    problems: str
-    """Folder of the problems."""
-    seed: int
-    configuration: Configuration
-    start: Start | None = None
-    """None for random weights."""
-
-    def to_json(self) -> str:
-        """Text of `config.json`."""
-        values: dict[str, Any] = {"version": VERSION, "problems": self.problems, "seed": self.seed}
-        if self.start is not None:
-            values["start"] = asdict(self.start)
-        return json.dumps(values | plain_values(self.configuration), indent=2) + "\n"
-
-
-@dataclass
-class RunFolder:
-    """Paths and writing; what cannot be written is told to `warn`, and the run goes on."""
-
-    path: Path
-    warn: Callable[[str], None] = lambda message: None
-    _writer: Any = field(default=None, repr=False)
-    _held: int | None = field(default=None, repr=False)
-
-    @property
-    def log(self) -> Path:
-        """The log."""
-        return self.path / "log.jsonl"
-
-    @property
-    def state(self) -> Path:
-        """The whole run as of the last checkpoint."""
-        return self.path / "state.safetensors"
-
-    @property
-    def policy(self) -> Path:
-        """The best policy."""
-        return self.path / "policy.safetensors"
-
-    def checkpoint(self, episode: int) -> Path:
-        """The policy as of an episode."""
-        return self.path / "checkpoints" / f"{episode:04}.safetensors"
-
-    def create(self, description: RunDescription) -> None:
-        """Makes the folder; one that holds a run already is refused."""
-        if (self.path / "config.json").exists():
-            raise ConfigurationError(f"{self.path} holds a run already; --resume goes on with it")
-        try:
-            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        self.hold()
-        self.write_description(description)
-        write_whole(self.log, "")
-
-    def write_description(self, description: RunDescription) -> None:
-        """Writes `config.json`."""
-        write_whole(self.path / "config.json", description.to_json())
-
-    def hold(self) -> None:
-        """Keeps other processes from training in the folder until `close`, or the end of this one."""
-        handle = os.open(self.path, os.O_RDONLY)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(handle)
-            raise ConfigurationError(f"{self.path}: another process trains there") from error
-        except OSError:  # a file system without locks
-            os.close(handle)
-            return
-        self._held = handle
-
-    def describe(self) -> RunDescription:
-        """What `config.json` says."""
-        path = self.path / "config.json"
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            if values.pop("version") != VERSION:
-                raise InputError(f"{path}: made by another version of the program")
-            problems, seed = str(values.pop("problems")), int(values.pop("seed"))
-            start = values.pop("start", None)
-            return RunDescription(problems, seed, configuration_of(values), Start(**start) if start else None)
-        except FileNotFoundError as error:
-            raise InputError(f"{self.path}: no run to resume, it has no config.json") from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path}: damaged: {error}") from error
-
-    # -- log ---------------------------------------------------------------------------------------------------------
-
-    def append(self, event: Event, seconds: float) -> None:
-        """Adds an event to the log, and to TensorBoard's."""
-        line = json.dumps({**log_entry(event), "elapsed": round(seconds, 3)}).encode() + b"\n"
-        try:
-            with self.log.open("ab", buffering=0) as file:
-                written = file.write(line)
-                if written != len(line):  # a full disk: half a line would spoil the next one
-                    file.truncate(file.tell() - written)
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if self._writer is not None:
-                for name, value in scalars(event).items():
-                    self._writer.add_scalar(name, value, event.episode)
-                self._writer.flush()
-        except OSError as error:
-            self.warn(f"{self.log}: a line is lost: {error.strerror or error}")
-
-    def open_tensorboard(self, episode: int) -> None:
-        """Starts writing TensorBoard events after an episode, where TensorBoard is installed."""
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            return
-        make: Any = SummaryWriter
-        try:
-            self._writer = make(str(self.path), purge_step=episode + 1)
-        except OSError as error:
-            self.warn(f"no TensorBoard events: {error.strerror or error}")
-
-    def close(self) -> None:
-        """Closes TensorBoard's file, and lets other processes train in the folder."""
-        if self._writer is not None:
-            try:
-                self._writer.close()
-            except OSError as error:
-                self.warn(f"TensorBoard events are lost: {error.strerror or error}")
-            self._writer = None
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
-
-    # -- checkpoints -------------------------------------------------------------------------------------------------
-
-    def save_state(self, trainer: Trainer, seconds: float) -> bool:
-        """Saves the whole run; whether that went well."""
-        tensors, values = trainer.get_state()
-        try:
-            with self.log.open("ab") as log:
-                os.fsync(log.fileno())  # the state must not be on the disk before the lines it counts
-                size = log.seek(0, os.SEEK_END)
-            values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
-            write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
-        except (WriteError, OSError) as error:
-            self.warn(f"checkpoint not saved: {error}")
-            return False
-        return True
-
-    def load_state(self, trainer: Trainer, start: Start | None = None) -> float:
-        """Restores the last checkpoint, if there is one, and cuts the log back to it; seconds the run took so far."""
-        if not self.state.exists():
-            if start is not None:
-                raise InputError(f"{self.state}: missing; the run began with {start.policy}, and nothing of it is left")
-            self._cut_log(0)
-            return 0.0
-        try:
-            with safe_open(str(self.state), framework="pt") as file:
-                values = json.loads((file.metadata() or {})[STATE_KEY])
-                if values["version"] != VERSION:
-                    raise InputError(f"{self.state}: made by another version of the program")
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
-            trainer.set_state(tensors, values)
-        except InputError:
-            raise
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise InputError(f"{self.state}: damaged: {error}") from error
-        if trainer.episode > trainer.spec.episodes:
-            raise ConfigurationError(
-                f"--resume: the run has made {trainer.episode} episodes already; training.episodes is "
-                f"{trainer.spec.episodes}, expected at least as many"
-            )
-        self._cut_log(int(values["log_bytes"]))
-        return float(values["elapsed"])
-
-    def _cut_log(self, size: int) -> None:
-        """Cuts the log after the last whole line within `size`; a log that lost its end is not made longer."""
-        try:
-            if self.log.exists():
-                os.truncate(self.log, self.log.read_bytes()[:size].rfind(b"\n") + 1)
-        except OSError as error:
-            raise WriteError(f"{self.log}: cannot be written: {error.strerror or error}") from error
-
-    def episode_of(self, path: Path) -> int | None:
-        """Episode of a saved policy; None where there is none."""
-        try:
-            return int(load_policy_file(path).record["episode"])
-        except (SaltusError, KeyError, TypeError, ValueError):
-            return None
-
-    def save_policy(self, path: Path, trainer: Trainer, record: dict[str, Any]) -> bool:
-        """Saves the policy as it is now; whether that went well."""
-        specs = trainer.configuration
-        file = PolicyFile.of(trainer.learner.player, trainer.tasks[0].domain, specs.encoding, specs.lookahead, record)
-        try:
-            save_policy(path, file)
-        except SaltusError as error:
-            self.warn(f"policy not saved: {error}")
-            return False
-        return True
-
-
-def log_entry(event: Event) -> dict[str, Any]:
-    """Plain values of an event for the log."""
-    if isinstance(event, EpisodeReport):
-        return {"kind": "episode", **event.to_json()}
-    larger = event.larger
-    return {
-        "kind": "validation",
-        "episode": event.episode,
-        "solved": event.held_out.solved,
-        "problems": event.held_out.problems,
-        "jumps": event.held_out.jumps,
-        "actions": event.held_out.actions,
-        "larger_solved": larger.solved if larger is not None else None,
-        "larger_problems": larger.problems if larger is not None else None,
-        "larger_jumps": larger.jumps if larger is not None else None,
-        "larger_actions": larger.actions if larger is not None else None,
-        "td_error": event.td_error,
-    }
-
-
-def scalars(event: Event) -> dict[str, float]:
-    """Curves of an event."""
-    if isinstance(event, EpisodeReport):
-        names = ("loss", *event.losses, "success", "jumps", "temperature", "learning_rate")
-        values = event.to_json()
-        curves = {f"training/{name}": float(values[name]) for name in names}
-        return curves | {"speed/steps_per_second": event.steps_per_second}
-    curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
-    if event.larger is not None and event.larger.problems:
-        curves["validation/larger_coverage"] = event.larger.share
-    return curves
+RESERVED_SHARE = 0.25
+"""Most of the time limit that is kept free for the last validation."""
 
 
 class Run:
-    """A trainer and its folder; `events` trains, logs, and saves what must be saved."""
+    """A training run: `events` trains, and saves what must be saved."""
 
-    def __init__(self, trainer: Trainer, folder: RunFolder, problems: Problems, description: RunDescription) -> None:
+    def __init__(self, trainer: Trainer, output: RunOutput, problems: Problems, description: RunDescription) -> None:
         self.trainer = trainer
-        self.folder = folder
+        self.output = output
         self.problems = problems
         self.description = description
         self.elapsed = 0.0
+        """Seconds of training so far, those before the run was resumed included."""
+        self.stopped_by = ""
+        """`TIME_LIMIT` if that ended the training; else empty."""
+
+    def __repr__(self) -> str:
+        return f"<Run {str(self.folder)!r}, {self.trainer.episode} of {self.trainer.spec.episodes} episodes>"
+
+    @property
+    def folder(self) -> Path:
+        """Folder that the run writes to."""
+        return self.output.path
+
+    @property
+    def validation(self) -> Validation | None:
+        """How the best policy did on the validation problems; None before the first validation."""
+        return self.trainer.best
+
+    def best_policy(self) -> LearnedPolicy:
+        """The best policy so far, loaded from the run's folder and ready to plan."""
+        policy = LearnedPolicy.load(self.output.policy, self.problems.domain, self.trainer.learner.device.type)
+        policy.threads = self.trainer.threads
+        return policy
 
     def events(self, stop: Callable[[], bool] = lambda: False, seconds: float | None = None) -> Iterator[Event]:
-        """Events until training ends, `stop` says so, or the run has taken so many seconds in all."""
+        """Trains, and yields an event per episode and per validation.
+
+        Training ends after the last episode, when validations are stable, when `stop` returns True after an episode,
+        or when the run has taken so many seconds in all, before it was resumed included. A run that the time limit
+        ends is validated first, for which some of the time is kept free.
+        """
         started = time.monotonic() - self.elapsed
-        trainer, spec, saved = self.trainer, self.trainer.spec, self.trainer.episode
+        trainer, spec = self.trainer, self.trainer.spec
+        saved = self._progress()
+        self.stopped_by = ""
+        is_told = False
 
         def is_over() -> bool:
-            return stop() or (seconds is not None and time.monotonic() - started >= seconds)
+            nonlocal is_told
+            is_told = is_told or stop()
+            if is_told or seconds is None:
+                return is_told
+            reserved = 0.0 if trainer.is_validated else min(trainer.validation_seconds, RESERVED_SHARE * seconds)
+            return time.monotonic() - started >= seconds - reserved
 
-        self._restore_best()
-        self.folder.open_tensorboard(trainer.episode)
+        def train() -> Iterator[Event]:
+            yield from trainer.train(is_over)
+            if trainer.episode < spec.episodes and not trainer.is_stable and not is_told:
+                self.stopped_by = TIME_LIMIT
+                if not trainer.is_validated:
+                    yield trainer.validate()
+
+        self.output.begin(trainer)
         try:
-            for event in trainer.train(is_over):
+            for event in train():
                 self.elapsed = time.monotonic() - started
-                self.folder.append(event, self.elapsed)
+                self.output.append(event, self.elapsed)
                 if isinstance(event, Validation):
                     self._keep(event)
                 ends = trainer.episode == spec.episodes or is_over()
                 due = trainer.episode % spec.checkpoint_every == 0 and self._is_complete(event)
-                if due and not ends and self.folder.save_state(trainer, self.elapsed):
-                    saved = trainer.episode
+                if due and not ends and self.output.save_state(trainer, self.elapsed):
+                    saved = self._progress()
                 yield event
-            if trainer.episode != saved or not self.folder.state.exists():
-                self.folder.save_state(trainer, self.elapsed)
-            self._restore_best()
-            if not trainer.validations or not self.folder.policy.exists():
+            if self._progress() != saved or trainer.episode == 0:
+                self.output.save_state(trainer, self.elapsed)
+            self.output.restore_best(trainer)
+            if not trainer.validations or not self.output.policy.exists():
                 self._keep(None)
         finally:
-            self.folder.close()
+            self.output.close()
+
+    def summary(self, stopped_by: str = "") -> list[str]:
+        """Closing lines for people to read: how the run ended, how good the best policy is, and where it is.
+
+        `stopped_by` names what ended the run from outside, such as a signal. Otherwise the yardstick goal-count is
+        measured on the validation problems, to compare with.
+        """
+        trainer, policy, best = self.trainer, self.output.policy, self.trainer.best
+        if not policy.exists():
+            raise WriteError(f"{policy}: cannot be written; the last state of the run is in {self.folder}")
+        reason = stopped_by or self.stopped_by
+        why = f"stopped by {reason}" if reason else "stable" if trainer.is_stable else "done"
+        resumable = reason and not isinstance(self.output, NumberedPolicies)
+        lines = [
+            f"{self.problems.name}: {why} after {trainer.episode} episodes and {self.elapsed:,.0f} s"
+            + ("; --resume goes on with it" if resumable else "")
+        ]
+        if best is not None:
+            lines.append(f"best: episode {best.episode}")
+            yardstick = trainer.measure_goal_count() if trainer.can_select and not stopped_by else None
+            for name in ("held_out", "larger"):
+                ours = getattr(best, name)
+                if ours is not None and ours.problems:
+                    theirs = f"; goal-count {getattr(yardstick, name)}" if yardstick is not None else ""
+                    lines.append(f"{'validation' if name == 'held_out' else name}: policy {ours}{theirs}")
+        return [*lines, f"policy: {policy}"]
+
+    def _progress(self) -> tuple[int, int]:
+        """What a saved state has of the run: episodes and validations."""
+        return self.trainer.episode, len(self.trainer.validations)
 
     def _is_complete(self, event: Event) -> bool:
-        """Whether nothing else happens in this episode, so that a resumed run goes on with the next."""
-        spec, episode = self.trainer.spec, self.trainer.episode
-        return isinstance(event, Validation) or episode % spec.validate_every != 0
+        """Whether no regular validation follows the event, so that a resumed run goes on with the next episode."""
+        return isinstance(event, Validation) or not self.trainer.is_validation_due
 
     def _keep(self, validation: Validation | None) -> None:
-        """Saves the policy as of now, and as the best if it is."""
-        record = self.record(validation)
-        episode = self.trainer.episode
-        self.folder.save_policy(self.folder.checkpoint(episode), self.trainer, record)
-        if validation is None or self.trainer.best is validation:
-            self.folder.save_policy(self.folder.policy, self.trainer, record)
-
-    def _restore_best(self) -> None:
-        """Makes the best checkpoint the policy where another one is: a disk was full, or a kill lost some episodes."""
-        best, folder = self.trainer.best, self.folder
-        if best is None or folder.episode_of(folder.policy) == best.episode:
-            return
-        try:
-            write_whole(folder.policy, folder.checkpoint(best.episode).read_bytes())
-        except (WriteError, OSError) as error:
-            folder.warn(f"best policy, of episode {best.episode}, not restored: {error}")
+        """Saves the policy of the moment, as the best one if it is, or if there is no validation."""
+        is_best = validation is None or self.trainer.best is validation
+        self.output.keep(self.trainer, self.record(validation), is_best=is_best)
 
     def record(self, validation: Validation | None) -> dict[str, Any]:
         """What the policy file says about its training."""

@@ -1,8 +1,11 @@
-"""Stage `learn`: the loop. Tasks in, events out; the best policy so far is always at hand.
+"""Stage `learn`: the training loop. Tasks in, events out: one per episode and one per validation.
 
 An episode collects trajectories, relabels them in hindsight, stores both, and takes gradient steps on batches drawn
-from the stores. Batches are made ahead on other threads, a fixed number of steps early, so that the order of all
-random draws, and with it the result, does not depend on timing. Everything that makes up a run is in `get_state`.
+from the stores. Other threads prepare the batches a fixed number of steps ahead, so that the order of all random draws,
+and with it the weights, do not depend on timing. `get_state` returns everything that makes up a run.
+
+Validations are due every so many episodes and every so many seconds. Those by time draw no random numbers and do not
+count as reasons to stop, so they leave the weights alone; but their policies can be chosen as the best ones.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -38,31 +41,37 @@ from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
 from saltus.task import Task
 
 STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers": 4, "search": 6}
-"""Independent random generators of a run and their numbers."""
+"""Independent random generators of a run, by name, and the number that each is seeded with."""
 
 SUBGOALS = 5
-"""Number of the generator that lifted sub-goals are drawn from, once."""
+"""Number that seeds the generator of lifted sub-goals, which are drawn once."""
 
 FIRST_SHARE = 0.1
-"""Of the problems, the smallest ones: what a curriculum begins with."""
+"""Share of the problems, the smallest ones, that a curriculum begins with."""
 
 SWITCH_INTERVAL = 2e-4
-"""Seconds; Python's own 5 ms are longer than a gradient step on a GPU."""
+"""Seconds between switches of Python's threads; the default of 5 ms is longer than a gradient step on a GPU."""
+
+VALIDATION_SHARE = 0.2
+"""Largest share of the time that validations by time may take."""
 
 
 @dataclass(frozen=True)
 class EpisodeReport:
     """What happened in one episode."""
 
+    kind: ClassVar[Literal["episode"]] = "episode"
+    """Tells the two kinds of events apart."""
+
     episode: int
-    """From 1."""
+    """Number of the episode, from 1."""
     loss: float
     losses: Means
     """Means of the terms of the loss, and of the absolute TD error, by name."""
     success: float
     """Share of the episode's trajectories that reached their goal."""
     jumps: float
-    """Mean length of the trajectories."""
+    """Mean number of jumps per trajectory."""
     searched: int
     """Trajectories found by search."""
     original: int
@@ -73,7 +82,10 @@ class EpisodeReport:
     learning_rate: float
     steps_per_second: float
     seconds: dict[str, float] = field(default_factory=dict)
-    """Time by part: rollouts and searches, hindsight, batches waited for, steps."""
+    """Seconds by part: rollouts and searches, hindsight, waiting for batches, gradient steps."""
+
+    def __str__(self) -> str:
+        return f"loss {self.loss:.3f}, success {self.success:.0%}, {self.steps_per_second:.1f} steps/s"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values by name, as in the log; the losses are among them, each under its own name."""
@@ -83,16 +95,17 @@ class EpisodeReport:
 
 
 Event = EpisodeReport | Validation
+"""What a trainer yields; `kind` is "episode" or "validation"."""
 
 
 def linear(start: float, end: float, position: float, length: float) -> float:
-    """Value on the line from start to end, which holds after `length`."""
+    """Value at a position on the line from `start` to `end`; `end` from `length` on."""
     share = min(1.0, position / length)
     return start + (end - start) * share
 
 
 def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int) -> RelationalNetwork:
-    """A new network; the same seed gives the same weights, and nobody else's random numbers change."""
+    """A new network; the same seed gives the same weights. PyTorch's global random generator is left alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         arities = [relation.arity for relation in vocabulary]
@@ -100,7 +113,7 @@ def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int
 
 
 def digest_of(tasks: Sequence[Task]) -> str:
-    """A short text that differs for other problems, or the same ones in another order."""
+    """A short text that differs for different problems, and for the same ones in a different order."""
     digest = hashlib.sha256()
     for task in tasks:
         digest.update(" ".join(task.objects).encode())
@@ -111,7 +124,7 @@ def digest_of(tasks: Sequence[Task]) -> str:
 
 @contextmanager
 def quick_switches() -> Iterator[None]:
-    """Python's threads hand over to each other quickly: they do short pieces of work that wait for one another."""
+    """Has Python switch between threads quickly: they do short pieces of work and wait for each other."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
@@ -121,7 +134,10 @@ def quick_switches() -> Iterator[None]:
 
 
 class Trainer:
-    """A run: `train` yields an event for every episode and every validation."""
+    """Learns a policy from tasks; `train` yields an event per episode and per validation.
+
+    `held_out` are the validation tasks, `larger` further ones that are tried by policies that solve most of those.
+    """
 
     def __init__(
         self,
@@ -140,7 +156,7 @@ class Trainer:
         self.spec = configuration.training
         self.tasks, self.held_out, self.larger = list(tasks), list(held_out), list(larger)
         self.drawn_from = list(range(len(self.tasks)))
-        """Numbers of the problems, where there is a curriculum the smallest ones first."""
+        """Numbers of the problems; with a curriculum, the smallest ones first."""
         if self.spec.curriculum:
             self.drawn_from.sort(key=lambda number: len(self.tasks[number].objects))
         self.threads = threads
@@ -159,9 +175,12 @@ class Trainer:
         self.validations: list[Validation] = []
         self.best: Validation | None = None
         self._td_errors: list[float] = []
+        self._validated_at = time.monotonic()
+        self.validation_seconds = 0.0
+        """How long the last validation took."""
 
     def _subgoals(self, seed: int) -> list[list[Conjunction]]:
-        """Lifted sub-goals of every task; drawn from the seed alone, so that they need not be saved."""
+        """Lifted sub-goals of every task; they depend on the seed alone and so need not be saved."""
         rng = np.random.default_rng([seed, SUBGOALS])
         if self.spec.hindsight != "lifted":
             return [[] for _ in self.tasks]
@@ -169,7 +188,7 @@ class Trainer:
         return [lifted_subgoals(task, rng, spec.hindsight_atoms, spec.hindsight_variants) for task in self.tasks]
 
     def start_from(self, file: PolicyFile) -> None:
-        """Begins with the weights of a policy; its lookahead, layers and precision need not be those of the run."""
+        """Begins with the weights of a policy, whose lookahead, layers and precision may differ from the run's."""
         file.check_domain(self.tasks[0].domain)
         own = self.configuration
         spec = replace(file.network.spec, layers=own.model.layers, precision=own.model.precision)
@@ -185,24 +204,44 @@ class Trainer:
         self.learner.set_weights(file.network.state_dict())
 
     def policy(self) -> LearnedPolicy:
-        """The policy, which goes on learning with the run."""
+        """The policy with the weights of the moment: it changes as training goes on."""
         return self._policy
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def train(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-        """Events until all episodes are done, or validation is solved and stable, or `stop` says so."""
+        """Events until all episodes are done, the last validations solved everything, or `stop` returns True."""
+        self._validated_at = time.monotonic()
         with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches():
             while self.episode < self.spec.episodes and not self.is_stable and not stop():
                 yield self._episode(graphs, layouts)
-                if self.episode % self.spec.validate_every == 0 or self.episode == self.spec.episodes:
+                if self.is_validation_due or self._is_time_to_validate():
                     yield self.validate()
 
     @property
+    def is_validation_due(self) -> bool:
+        """Whether a validation by episodes follows the last episode."""
+        return self._is_regular(self.episode) or self.episode == self.spec.episodes
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether the policy of the moment has been validated, or has not learned anything yet."""
+        return self.episode == (self.validations[-1].episode if self.validations else 0)
+
+    def _is_regular(self, episode: int) -> bool:
+        return episode % self.spec.validate_every == 0
+
+    def _is_time_to_validate(self) -> bool:
+        """Whether the last validation is long ago, also compared with the time that it took."""
+        wanted = self.spec.validate_seconds
+        longest = max(wanted, self.validation_seconds * (1 / VALIDATION_SHARE - 1))
+        return wanted > 0 and time.monotonic() - self._validated_at >= longest
+
+    @property
     def is_stable(self) -> bool:
-        """Whether the last validations, as many as the configuration asks for, solved everything."""
+        """Whether the last regular validations, as many as the configuration asks for, solved everything."""
         wanted = self.spec.stop_after
-        last = self.validations[-wanted:]
+        last = [entry for entry in self.validations if self._is_regular(entry.episode)][-wanted:]
         return wanted > 0 and len(last) == wanted and all(entry.complete for entry in last)
 
     def _episode(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> EpisodeReport:
@@ -360,30 +399,41 @@ class Trainer:
     # -- validation --------------------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
-        """Coverage now; the larger problems are tried only by a policy that solves most of the others."""
-        policy, spec = self.policy(), self.spec
+        """How the policy of the moment does; the larger problems are tried only if it solves most of the others."""
+        policy, spec, started = self.policy(), self.spec, time.monotonic()
         held_out = measure(policy, self.held_out, spec.validation_jumps)
         larger = None
         if held_out.share >= spec.larger_from:
             larger = measure(policy, self.larger, spec.validation_jumps)
         td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
-        self._td_errors.clear()
+        if self._is_regular(self.episode):  # validations by time must not change what the regular ones say
+            self._td_errors.clear()
         result = Validation(self.episode, held_out, larger, td_error)
         self.validations.append(result)
         is_better = self.best is None or result.key(spec.selection) > self.best.key(spec.selection)
         if is_better or not self.can_select:
             self.best = result
+        self._validated_at = time.monotonic()
+        self.validation_seconds = self._validated_at - started
         return result
+
+    def measure_goal_count(self) -> Validation:
+        """How the yardstick goal-count does on the problems that the best policy was validated on."""
+        policy = GoalCountPolicy(np.random.default_rng(0), self.configuration.lookahead)
+        jumps = self.spec.validation_jumps
+        with_larger = self.best is not None and self.best.larger is not None
+        larger = measure(policy, self.larger, jumps) if with_larger else None
+        return Validation(self.episode, measure(policy, self.held_out, jumps), larger, 0.0)
 
     @property
     def can_select(self) -> bool:
-        """Whether there are problems to choose the best policy by; without, it is the latest."""
+        """Whether there are problems to choose the best policy by; otherwise the latest one counts as the best."""
         return bool(self.held_out) or (bool(self.larger) and self.spec.selection == "larger")
 
     # -- saved with a run --------------------------------------------------------------------------------------------
 
     def get_state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-        """Tensors and plain values that make up the run."""
+        """Tensors and plain values that make up the run, so that a resumed one equals an uninterrupted one."""
         tensors = {f"learner.{name}": value for name, value in self.learner.get_state().items()}
         values: dict[str, Any] = {
             "episode": self.episode,
@@ -400,7 +450,7 @@ class Trainer:
         return tensors, values
 
     def set_state(self, tensors: dict[str, torch.Tensor], values: dict[str, Any]) -> None:
-        """Restores what `get_state` gave; stored transitions mean nothing with other problems, which are refused."""
+        """Restores what `get_state` returned; other problems are refused, since stored transitions refer to them."""
         own = digest_of([*self.tasks, *self.held_out])
         if values.get("problems", own) != own:
             raise InputError("the problems are not those that the run was started with")

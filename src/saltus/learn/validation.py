@@ -1,10 +1,10 @@
-"""Stage `learn`: how good is the policy now? Greedy rollouts on held-out problems, all side by side."""
+"""Stage `learn`: how a policy does on validation problems: greedy rollouts on all of them at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from saltus.policy import DeadEndRule, Ending, Policy, Rollout, run_rollouts
 from saltus.task import Task
@@ -12,7 +12,7 @@ from saltus.task import Task
 
 @dataclass(frozen=True)
 class Coverage:
-    """Problems solved, and jumps and actions of their plans."""
+    """Number of problems solved, and of the jumps and actions of their plans."""
 
     problems: int
     solved: int
@@ -21,17 +21,20 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Solved problems by all; 1 if there are none."""
+        """Share of the problems that were solved; 1 if there are none."""
         return self.solved / self.problems if self.problems else 1.0
+
+    def __str__(self) -> str:
+        return f"{self.solved} of {self.problems}, {self.actions:,} actions"
 
 
 def jump_limit(task: Task, least: int) -> int:
-    """Most jumps of a validation rollout: `least` and two more for every object."""
+    """Limit on the jumps of a validation rollout: `least`, and two more per object."""
     return least + 2 * len(task.objects)
 
 
 def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int) -> Coverage:
-    """Coverage of greedy rollouts with visited states excluded and goal states taken."""
+    """Coverage of greedy rollouts that avoid visited states and jump to a goal state whenever they see one."""
     rollouts = [Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead)) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
@@ -51,17 +54,20 @@ def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int) -> Coverage
 
 @dataclass(frozen=True)
 class Validation:
-    """Result of one validation."""
+    """How a policy did on the validation problems."""
+
+    kind: ClassVar[Literal["validation"]] = "validation"
+    """Tells the two kinds of events apart."""
 
     episode: int
     held_out: Coverage
     larger: Coverage | None
-    """None where the larger problems were not tried."""
+    """On larger problems; None where they were not tried."""
     td_error: float
-    """Mean absolute TD error since the validation before."""
+    """Mean absolute TD error since the last regular validation."""
 
     def key(self, selection: str) -> tuple[float, ...]:
-        """The larger, the better; see `TrainingSpec.selection`."""
+        """What checkpoints are compared by, the larger the better; see `TrainingSpec.selection`."""
         if selection == "paper":
             return self.held_out.solved, -self.held_out.actions, -self.td_error
         larger = self.larger or Coverage(0, 0, 0, 0)
@@ -71,6 +77,10 @@ class Validation:
     def complete(self) -> bool:
         """Whether every problem was solved."""
         return self.held_out.share == 1 and self.larger is not None and self.larger.share == 1
+
+    def __str__(self) -> str:
+        text = f"validation {self.held_out}"
+        return f"{text}; larger {self.larger}" if self.larger is not None and self.larger.problems else text
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -1,8 +1,8 @@
-"""Stage `model`: policy files: weights as safetensors, everything else as JSON in the same file.
+"""Stage `model`: policy files: the weights as safetensors, everything else as JSON in the same file.
 
 A file holds the format's version, encoding, vocabulary, lookahead, sizes of the network, the signature of the domain it
-was trained on, and a record of its training. Nothing in it is code, and nothing is unpickled. A policy is used only
-with a domain of the same signature: types, predicates and schemas; the domain's name does not matter.
+was trained on, and a record of its training (`description.py` reads these alone). It contains no code, and nothing is
+unpickled. A policy is used only with a domain of the same signature; the domain's name does not matter.
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from saltus.errors import ConfigurationError, PolicyError, SaltusError, WrongPolicyError
+from saltus.errors import ConfigurationError, PolicyError, SaltusError
 from saltus.files import write_whole
 from saltus.graph import EncodingSpec, Vocabulary
 from saltus.lookahead import LookaheadSpec
+from saltus.model.description import FORMAT, VERSION, parse_description
 from saltus.model.rgnn import RelationalNetwork
 from saltus.model.spec import ModelSpec
-from saltus.pddl import Domain, write_domain
+from saltus.pddl import Domain
+from saltus.pddl.signature import Signature, check_signature, domain_signature
 
-FORMAT = "saltus-policy"
-VERSION = 1
-
-Signature = dict[str, list[str]]
 Spec = TypeVar("Spec")
 
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """A network with all it takes to use it."""
+    """A network with everything needed to use it."""
 
     network: RelationalNetwork
     encoding: EncodingSpec
@@ -53,65 +51,19 @@ class PolicyFile:
         lookahead: LookaheadSpec,
         record: Mapping[str, Any] | None = None,
     ) -> PolicyFile:
-        """Policy of a network made for a domain's vocabulary."""
+        """Policy file of a network that was made for the domain's vocabulary; any other network is refused."""
         vocabulary = Vocabulary.of(domain, encoding)
         if network.arities != tuple(relation.arity for relation in vocabulary) or network.encoding != encoding.kind:
             raise ConfigurationError("the network was not made for this domain and encoding")
         return cls(network, encoding, lookahead, vocabulary, domain_signature(domain), dict(record or {}))
 
     def check_domain(self, domain: Domain) -> None:
-        """Raises a `WrongPolicyError` that lists the differences if the domain is another one than the policy's."""
+        """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
         check_signature(self.signature, domain)
 
 
-def check_signature(signature: Signature, domain: Domain) -> None:
-    """Raises a `WrongPolicyError` that lists the differences if the domain has another signature."""
-    differences = signature_difference(signature, domain_signature(domain))
-    if differences:
-        shown = "; ".join(differences[:5]) + (f"; and {len(differences) - 5} more" if len(differences) > 5 else "")
-        raise WrongPolicyError(f"policy was trained on another domain than {domain.name!r} ({domain.file}): {shown}")
-
-
-def domain_signature(domain: Domain) -> Signature:
-    """What a policy depends on, as text: types with supertypes, predicates with types, schemas in full."""
-    lines = write_domain(domain).splitlines()
-    types = [f"{entry.name} - {entry.parent}" for entry in domain.types if entry.parent is not None]
-    constants = [f"{entry.name} - {' '.join(entry.types)}" for entry in domain.constants]
-    predicates = [
-        " ".join([entry.name, *(" or ".join(parameter.types) for parameter in entry.parameters)])
-        for entry in domain.predicates
-    ]
-    schemas: list[str] = []
-    for line in lines:
-        if line.startswith("  (:action "):
-            schemas.append("")
-        if schemas and not line.startswith(")"):
-            schemas[-1] = f"{schemas[-1]} {line.strip()}".strip()
-    return {"types": types, "constants": constants, "predicates": predicates, "schemas": schemas}
-
-
-def signature_difference(wanted: Signature, found: Signature) -> list[str]:
-    """Differences between two signatures in words; none if they are equal."""
-    words = {"types": "type", "constants": "constant", "predicates": "predicate", "schemas": "schema"}
-    differences: list[str] = []
-    for kind, word in words.items():
-        before, after = wanted.get(kind, []), found.get(kind, [])
-        missing = [entry for entry in before if entry not in after]
-        extra = [entry for entry in after if entry not in before]
-        differences += [f"{word} {_short(entry)} is missing" for entry in missing]
-        differences += [f"{word} {_short(entry)} is not the policy's" for entry in extra]
-        if not missing and not extra and before != after:
-            differences.append(f"the {kind} come in another order")
-    return differences
-
-
-def _short(entry: str) -> str:
-    words = entry.removeprefix("(:action ").split()
-    return f"'{words[0]}'" if entry.startswith("(:action ") else f"'{entry}'"
-
-
 def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool = False) -> None:
-    """Writes a policy file, whole or not at all; with `half` its weights as float16, to be read as float32 again."""
+    """Writes a policy file, whole or not at all; `half` stores the weights as float16."""
     description = {
         "format": FORMAT,
         "version": VERSION,
@@ -128,7 +80,7 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
 
 
 def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None) -> PolicyFile:
-    """The policy in a file, checked against a domain if one is given; on the CPU, ready for inference."""
+    """The policy in a file, on the CPU and ready for inference; checked against a domain if one is given."""
     name = os.fspath(path)
     try:
         with safe_open(name, framework="pt") as file:
@@ -150,27 +102,20 @@ def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None)
 
 
 def _build(name: str, metadata: Mapping[str, str], tensors: dict[str, torch.Tensor]) -> PolicyFile:
-    if FORMAT not in metadata:
-        raise PolicyError(f"{name}: no policy file: it has tensors, but no {FORMAT!r} description")
-    description: dict[str, Any] = json.loads(metadata[FORMAT])
-    if description.get("format") != FORMAT:
-        raise PolicyError(f"{name}: no policy file")
-    version = description.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise PolicyError(f"{name}: format version {version}, this program reads up to {VERSION}; update saltus")
+    description = parse_description(name, metadata)
     encoding = _spec(EncodingSpec, description["encoding"])
     vocabulary = Vocabulary.from_json(description["vocabulary"])
     arities = tuple(relation.arity for relation in vocabulary)
     network = RelationalNetwork(arities, encoding.kind, _spec(ModelSpec, description["model"]))
     network.load_state_dict(tensors)
     if not all(torch.isfinite(value).all() for value in tensors.values()):
-        raise PolicyError(f"{name}: damaged policy file: weights that are no finite numbers")
+        raise PolicyError(f"{name}: damaged policy file: some weights are not finite numbers")
     lookahead = _spec(LookaheadSpec, description["lookahead"])
     return PolicyFile(network.eval(), encoding, lookahead, vocabulary, description["domain"], description["record"])
 
 
 def _spec(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
-    """A specification from plain values; unknown fields are an error."""
+    """Specification with plain values; an unknown field is an error."""
     known = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(values.keys() - known)
     if unknown:

@@ -1,39 +1,51 @@
-"""Stage `policy`: policies by name, by file, or by the domain they are for.
+"""Stage `policy`: from what a user calls a policy to the policy itself.
 
-Policies that come with Saltus are the files of the folder `policies/` of the package. A policy fits a domain if it was
-trained on one with the same signature (types, predicates and schemas); names of files and domains mean nothing. To
-find it only the description in each file is read, not the weights.
+A policy is named by the name of a bundled policy (a file of the package's folder `policies/`), by a policy file, by the
+folder of a training run, which holds `policy.safetensors`, or by a yardstick's name. Where the domain is known, `auto`
+and a folder of policies stand for the policy in it that fits: the one trained on a domain with the same signature
+(types, predicates and schemas). Names of files and domains play no part in that, and only the descriptions in the files
+are read, which takes no PyTorch.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
+from saltus.model.description import read_description
 from saltus.pddl import Domain
+from saltus.pddl.signature import domain_signature, listed, shared_lines, signature_differences
 from saltus.policy.planning import Planner
 from saltus.policy.policies import YARDSTICKS, LearnedPolicy
 
 POLICIES = Path(__file__).parent.parent / "policies"
-"""Folder of the policies that come with Saltus."""
+"""Folder of the bundled policies."""
 
 AUTO = "auto"
-"""Name that stands for: the policy of that folder that fits the domain."""
+"""Name that stands for the bundled policy that fits the domain."""
 
 SUFFIX = ".safetensors"
+
+RUN_POLICY = f"policy{SUFFIX}"
+"""File name of the best policy in the folder of a training run."""
+
 DEVICES = ("auto", "cpu", "cuda")
+
+MOST_DIFFERENCES = 3
+"""Differences from the nearest policy that are listed where none fits."""
 
 
 def load_policy(name: str | os.PathLike[str], *, device: str = "auto", seed: int = 0) -> Planner:
-    """The policy of a name (one that comes with Saltus, or a yardstick) or of a file; `seed` is for yardsticks."""
+    """The policy of that name: a bundled policy, a policy file, a run folder, or a yardstick (random, goal-count).
+
+    `device` is auto, cpu or cuda; `seed` is for the random decisions of a yardstick.
+    """
     if isinstance(name, str) and name in YARDSTICKS:
         return YARDSTICKS[name](np.random.default_rng(seed), None)
-    return LearnedPolicy.load(policy_path(name), device=find_device(device))
+    return _load(policy_path(name), None, device)
 
 
 def open_policy(
@@ -42,20 +54,19 @@ def open_policy(
     """The policy for a domain, and its name or file; one that does not fit the domain is a `WrongPolicyError`."""
     if name in YARDSTICKS:
         return YARDSTICKS[name](np.random.default_rng(seed), None), name
-    path = find_policy(domain) if name == AUTO else policy_path(name)
-    policy = LearnedPolicy.load(path, domain, find_device(device))
+    policy = _load(policy_file_for(name, domain), domain, device)
     policy.threads = threads
-    return policy, policy_name(path)
+    return policy, policy.name
 
 
 def open_learned(
     prefix: str | os.PathLike[str], domain: Domain, *, device: str = "auto", threads: int | None = None
 ) -> tuple[LearnedPolicy, str, list[str]]:
-    """The last policy that is sound and fits among `prefix`.1, `prefix`.2, …, its file, and why later ones are not."""
+    """Of `prefix`.1, `prefix`.2, … the last policy that is intact and fits, its file, and why later ones are not."""
     refused: list[str] = []
     for path in numbered_files(prefix):
         try:
-            policy = LearnedPolicy.load(path, domain, find_device(device))
+            policy = _load(path, domain, device)
         except PolicyError as error:
             refused.append(str(error))
             continue
@@ -66,7 +77,7 @@ def open_learned(
 
 
 def numbered_files(prefix: str | os.PathLike[str]) -> list[Path]:
-    """Files `prefix`.1, `prefix`.2, …, the last one first."""
+    """Files `prefix`.1, `prefix`.2, …, last one first."""
     start = Path(prefix)
     found: list[tuple[int, Path]] = []
     try:
@@ -81,71 +92,92 @@ def numbered_files(prefix: str | os.PathLike[str]) -> list[Path]:
 
 
 def policy_name(path: str | os.PathLike[str]) -> str:
-    """Name of a policy that comes with Saltus, by its file; any other file, or a yardstick's name, as it is."""
+    """Name of a bundled policy, given its file; any other file, or a yardstick's name, is returned as it is."""
     place = Path(path)
     return place.stem if place.parent == POLICIES else os.fspath(path)
 
 
+def policy_file_for(name: str, domain: Domain) -> Path:
+    """File of a policy for a domain: what `policy_path` takes, and `auto` or a folder of policies, by what fits.
+
+    That the file fits the domain is checked only in the latter two cases.
+    """
+    if name == AUTO:
+        return find_policy(domain)
+    folder = policy_folder(name)
+    return find_policy(domain, folder) if folder is not None else policy_path(name)
+
+
 def policy_path(name: str | os.PathLike[str], folder: Path | None = None) -> Path:
-    """File of a policy that comes with Saltus, or the file itself; an unknown name is a `PolicyError`."""
+    """File of a policy, by the name of a bundled one, its file, or the folder of its run; else a `PolicyError`.
+
+    A file need not exist: it is refused when it is read.
+    """
     text = os.fspath(name)
     known = bundled_policies(folder)
     if text in known:
         return known[text]
     path = Path(text)
+    if path.is_dir():
+        if not (path / RUN_POLICY).is_file():
+            raise PolicyError(f"{text}: this folder holds no {RUN_POLICY}; expected the folder of a training run")
+        return path / RUN_POLICY
     if path.is_file() or path.suffix == SUFFIX or os.sep in text:
         return path
     names = [*known, *YARDSTICKS]
-    known_names = suggestion(text, names) or f"; known are {_listed(names)}"
+    known_names = suggestion(text, names) or f"; known are {', '.join(names)}"
     raise PolicyError(f"there is no policy {text!r}, neither a file nor a name{known_names}")
 
 
 def policy_folder(name: str) -> Path | None:
-    """The folder of that name, unless a policy that comes with Saltus is called so; None where there is none."""
+    """The folder of policies of that name; None if it is a bundled policy's name, a run folder, or no folder."""
     folder = Path(name)
-    return folder if folder.is_dir() and name not in bundled_policies() else None
+    is_folder = name not in bundled_policies() and folder.is_dir() and not (folder / RUN_POLICY).is_file()
+    return folder if is_folder else None
 
 
 def bundled_policies(folder: Path | None = None) -> dict[str, Path]:
-    """Policy files of a folder, by default those that come with Saltus, by name."""
+    """Policy files by name: the bundled ones, or those of another folder."""
     return {path.stem: path for path in sorted((folder or POLICIES).glob(f"*{SUFFIX}"))}
 
 
 def find_policy(domain: Domain, folder: Path | None = None) -> Path:
-    """The first file of a folder, by name, whose policy fits the domain; a `NoPolicyError` says what there is."""
-    from saltus.model.policy_file import domain_signature, signature_difference
+    """The first file by name, bundled or in a folder, whose policy fits the domain.
 
+    A `NoPolicyError` says in what the domain differs from that of the nearest policy.
+    """
     known = bundled_policies(folder)
+    if folder is not None and not known:
+        raise NoPolicyError(
+            f"{folder}: this folder holds no policies, neither {RUN_POLICY} of a training run nor others"
+        )
     signature = domain_signature(domain)
-    for path in known.values():
-        if not signature_difference(read_description(path).get("domain", {}), signature):
+    differences: dict[str, list[str]] = {}
+    shared: dict[str, int] = {}
+    for name, path in known.items():
+        own = read_description(path).signature
+        differences[name] = signature_differences(own, signature)
+        shared[name] = shared_lines(own, signature)
+        if not differences[name]:
             return path
-    where = "that comes with Saltus" if folder is None else f"in {folder}"
-    there = f"there are {_listed(list(known))}" if known else "there is none at all"
+    where = "no bundled policy" if folder is None else f"no policy in {folder}"
     raise NoPolicyError(
-        f"no policy {where} fits the domain {domain.name!r} ({domain.file}); {there}. "
-        "`saltus train` learns one; goal-count plans without"
+        f"{where} fits the domain {domain.name!r} ({domain.file}); {_nearest(differences, shared)}. "
+        "`saltus train` learns a policy; `--policy goal-count` plans without one"
     )
 
 
-def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Description in a policy file, read without its weights; a file without one is a `PolicyError`."""
-    from safetensors import SafetensorError, safe_open
-
-    from saltus.model.policy_file import FORMAT
-
-    try:
-        with safe_open(os.fspath(path), framework="numpy") as file:
-            description = json.loads((file.metadata() or {})[FORMAT])
-    except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise PolicyError(f"{os.fspath(path)}: no policy file, or damaged: {error}") from error
-    if not isinstance(description, dict):
-        raise PolicyError(f"{os.fspath(path)}: no policy file, or damaged: the description is no object")
-    return description
+def _nearest(differences: dict[str, list[str]], shared: dict[str, int]) -> str:
+    """What to say about the policy whose domain is most alike; where none is alike, which policies there are."""
+    alike = [name for name, count in shared.items() if count]
+    if not alike:
+        return f"there are {', '.join(differences)}" if differences else "there is none at all"
+    nearest = min(alike, key=lambda name: (len(differences[name]), -shared[name]))
+    return f"the nearest is {nearest}, but in this domain {listed(differences[nearest], MOST_DIFFERENCES)}"
 
 
 def find_device(name: str) -> str:
-    """cpu or cuda; a GPU that is asked for and missing is an `InputError`."""
+    """cpu or cuda, for auto, cpu or cuda; a GPU that was asked for and is missing is an `InputError`."""
     if name not in DEVICES:
         raise ConfigurationError(f"device is {name!r}, expected one of {', '.join(DEVICES)}")
     if name == "cpu":
@@ -159,5 +191,7 @@ def find_device(name: str) -> str:
     return "cpu"
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names)
+def _load(path: Path, domain: Domain | None, device: str) -> LearnedPolicy:
+    policy = LearnedPolicy.load(path, domain, find_device(device))
+    policy.name = policy_name(path)
+    return policy

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
 from saltus.pddl import Domain
+from saltus.pddl.signature import Signature, check_signature
 from saltus.policy.planning import Planner
 from saltus.policy.rollout import Decision
 
 if TYPE_CHECKING:
     from saltus.model import RelationalNetwork
-    from saltus.model.policy_file import PolicyFile, Signature
+    from saltus.model.policy_file import PolicyFile
     from saltus.model.recorded_pass import RecordedPass
 
 Entry = TypeVar("Entry")
@@ -43,6 +44,8 @@ class LearnedPolicy(Planner):
         threads: int | None = None,
         layers: int | None = None,
         signature: Signature | None = None,
+        name: str = "",
+        domain: str = "",
     ) -> None:
         super().__init__(lookahead)
         self.network = network
@@ -55,24 +58,46 @@ class LearnedPolicy(Planner):
         self.recorded = self._recorded_pass()
         self.signature = signature
         """Signature of the domain it was trained on; None if unknown."""
+        self.name = name
+        """The policy's name or file; empty for one that is still being trained."""
+        self.domain = domain
+        """Name of the domain it was trained on; empty if unknown."""
 
     @classmethod
     def of(cls, file: PolicyFile, device: str = "cpu", *, threads: int | None = None) -> LearnedPolicy:
         """The policy in an opened file, moved to a device."""
         network = file.network.to(device).eval()
-        return cls(network, file.encoding, file.lookahead, file.vocabulary, threads=threads, signature=file.signature)
+        return cls(
+            network,
+            file.encoding,
+            file.lookahead,
+            file.vocabulary,
+            threads=threads,
+            signature=file.signature,
+            domain=str(file.record.get("domain", "")),
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], domain: Domain | None = None, device: str = "cpu") -> LearnedPolicy:
         """The policy in a file, checked against a domain if one is given."""
         from saltus.model.policy_file import load_policy_file
 
-        return cls.of(load_policy_file(path, domain), device)
+        policy = cls.of(load_policy_file(path, domain), device)
+        policy.name = os.fspath(path)
+        return policy
+
+    def __repr__(self) -> str:
+        parts = [
+            repr(self.name) if self.name else "unsaved",
+            f"{self.lookahead.kind}-{self.encoding.kind}",
+            f"trained on {self.domain}" if self.domain else "",
+            f"{self.layers or self.network.spec.layers} layers",
+            f"on {next(self.network.parameters()).device.type}",
+        ]
+        return f"<LearnedPolicy {', '.join(part for part in parts if part)}>"
 
     def check_domain(self, domain: Domain) -> None:
-        """Raises a `WrongPolicyError` with the differences if the policy was trained on another domain."""
-        from saltus.model.policy_file import check_signature
-
+        """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
         if self.signature is not None:
             check_signature(self.signature, domain)
 

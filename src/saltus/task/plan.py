@@ -1,4 +1,5 @@
-"""Stage `task`: plan files in the field's format: one `(action arg …)` a line, last line `; cost = N (unit cost)`."""
+"""Stage `task`: plans, and plan files in the usual format: a line `(action argument …)` per action, then
+`; cost = N (unit cost)`."""
 
 from __future__ import annotations
 
@@ -11,9 +12,12 @@ from saltus.errors import InputError, PlanError, Position
 from saltus.files import write_whole
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
-    """Ground actions by name, `(action, object, …)`, lower case; `lines` are their lines in the file they came from."""
+    """Ground actions by name, `(action, object, …)`, in lower case; `str` of it is the text of a plan file.
+
+    `lines` are the line numbers of the actions in the file that the plan was read from.
+    """
 
     steps: tuple[tuple[str, ...], ...]
     file: str = "<plan>"
@@ -22,26 +26,32 @@ class Plan:
     def __len__(self) -> int:
         return len(self.steps)
 
+    def __str__(self) -> str:
+        return "\n".join(f"({' '.join(step)})" for step in self.steps)
+
+    def __repr__(self) -> str:
+        return f"<Plan of {len(self)} action{'' if len(self) == 1 else 's'}>"
+
     @classmethod
     def of(cls, actions: Iterable[str]) -> Plan:
-        """Plan of readable actions such as `(stack b1 b2)`."""
+        """Plan of actions in plan-file notation, such as `(stack b1 b2)`."""
         return cls(tuple(tuple(text.strip().strip("()").lower().split()) for text in actions))
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """Plan in a file; a line that is no action is a `PlanError` with its position."""
+    """Plan in a file; a line that is not an action is a `PlanError` with its position."""
     name = os.fspath(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise PlanError(f"{name}: no plan file: not text") from error
+        raise PlanError(f"{name}: not a plan file: it is not text") from error
     return parse_plan(text, name)
 
 
 def parse_plan(text: str, name: str = "<plan>") -> Plan:
-    """Plan in a text; what follows `;` is a comment."""
+    """Plan in a text; everything after `;` is a comment."""
     steps: list[tuple[str, ...]] = []
     lines: list[int] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -51,19 +61,19 @@ def parse_plan(text: str, name: str = "<plan>") -> Plan:
         inner = content[1:-1]
         if content[0] != "(" or content[-1] != ")" or not inner.split() or set(inner) & set("()"):
             column = len(line) - len(line.lstrip()) + 1
-            expected = "one '(action argument …)' a line"
-            raise PlanError("no action", Position(name, number, column), found=content, expected=expected)
+            expected = "one '(action argument …)' per line"
+            raise PlanError("not an action", Position(name, number, column), found=content, expected=expected)
         steps.append(tuple(inner.lower().split()))
         lines.append(number)
     return Plan(tuple(steps), name, tuple(lines))
 
 
 def format_plan(plan: Plan, cost: float, *, unit_cost: bool) -> str:
-    """Text of a plan file."""
+    """Text of a plan file, with the cost as its last line."""
     number = int(cost) if cost == int(cost) else cost
     kind = "unit cost" if unit_cost else "general cost"
-    lines = [f"({' '.join(step)})" for step in plan.steps]
-    return "\n".join([*lines, f"; cost = {number} ({kind})", ""])
+    actions = f"{plan}\n" if plan.steps else ""
+    return f"{actions}; cost = {number} ({kind})\n"
 
 
 def write_plan(path: str | os.PathLike[str], plan: Plan, cost: float, *, unit_cost: bool) -> None:

@@ -1,0 +1,35 @@
+"""Stage `learn`: problems in, a trained policy out. Importing it imports PyTorch.
+
+`train` does it all; `open_run` returns a run whose events can be iterated; a `Trainer` learns from tasks in memory.
+"""
+
+from saltus.learn.config import Configuration, TrainingSpec, load_configuration, named_configurations
+from saltus.learn.folder import RunDescription, RunFolder, Start
+from saltus.learn.open import open_numbered_run, open_run, train
+from saltus.learn.problems import Problems, listed_problems, load_problems
+from saltus.learn.run import Run
+from saltus.learn.trainer import EpisodeReport, Event, Trainer
+from saltus.learn.validation import Coverage, Validation, measure
+
+__all__ = [
+    "Configuration",
+    "Coverage",
+    "EpisodeReport",
+    "Event",
+    "Problems",
+    "Run",
+    "RunDescription",
+    "RunFolder",
+    "Start",
+    "Trainer",
+    "TrainingSpec",
+    "Validation",
+    "listed_problems",
+    "load_configuration",
+    "load_problems",
+    "measure",
+    "named_configurations",
+    "open_numbered_run",
+    "open_run",
+    "train",
+]

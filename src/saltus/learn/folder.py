@@ -1,0 +1,371 @@
+"""Stage `learn`: what a run writes. Its folder is readable at any time, and the run can be resumed even after kill -9.
+
+    config.json            resolved configuration, folder of the problems, seed, policy that the run began with
+    log.jsonl              one line per episode and per validation
+    state.safetensors      the whole run as of the last save: weights, optimiser, replay, random generators
+    checkpoints/NNNN.safetensors    the policy as of every validation
+    policy.safetensors     the best of them
+    events.out.tfevents…   for TensorBoard, if it is installed
+
+Nothing is pickled. A resumed run drops the log lines written after its last save and writes them again. Only one
+process at a time trains in a folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from saltus.errors import ConfigurationError, InputError, SaltusError
+from saltus.files import WriteError, write_whole
+from saltus.learn.config import Configuration, configuration_of, plain_values
+from saltus.learn.trainer import EpisodeReport, Event, Trainer
+from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
+from saltus.policy.catalogue import RUN_POLICY, numbered_files, policy_name
+
+STATE_KEY = "saltus-run"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Start:
+    """The policy whose weights a run began with."""
+
+    policy: str
+    """Its name or file."""
+    digest: str
+    """Hash of its weights, since files move and change."""
+    seed: int | None = None
+    episode: int | None = None
+
+    @classmethod
+    def of(cls, path: Path, file: PolicyFile) -> Start:
+        """The start with the policy in a file."""
+        digest = hashlib.sha256()
+        for name, value in sorted(file.network.state_dict().items()):
+            digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
+        record = file.record
+        return cls(policy_name(path), digest.hexdigest()[:16], record.get("seed"), record.get("episode"))
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What makes up a run: the same description gives the same weights on the same machine."""
+
+    problems: str
+    """Folder of the problems."""
+    seed: int
+    configuration: Configuration
+    start: Start | None = None
+    """None for random weights."""
+
+    def to_json(self) -> str:
+        """Text of `config.json`."""
+        values: dict[str, Any] = {"version": VERSION, "problems": self.problems, "seed": self.seed}
+        if self.start is not None:
+            values["start"] = asdict(self.start)
+        return json.dumps(values | plain_values(self.configuration), indent=2) + "\n"
+
+
+@dataclass
+class RunFolder:
+    """The folder of a run; what cannot be written is reported to `warn`, and the run goes on."""
+
+    path: Path
+    warn: Callable[[str], None] = lambda message: None
+    written: int = 0
+    """How often a better policy was saved."""
+    _writer: Any = field(default=None, repr=False)
+    _held: int | None = field(default=None, repr=False)
+
+    @property
+    def log(self) -> Path:
+        """The log."""
+        return self.path / "log.jsonl"
+
+    @property
+    def state(self) -> Path:
+        """The whole run as of the last save."""
+        return self.path / "state.safetensors"
+
+    @property
+    def policy(self) -> Path:
+        """The best policy."""
+        return self.path / RUN_POLICY
+
+    def checkpoint(self, episode: int) -> Path:
+        """The policy as of an episode."""
+        return self.path / "checkpoints" / f"{episode:04}.safetensors"
+
+    def create(self, description: RunDescription) -> None:
+        """Makes the folder; one that already holds a run is refused."""
+        if (self.path / "config.json").exists():
+            raise ConfigurationError(f"{self.path} already holds a run; --resume goes on with it")
+        try:
+            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+        self.hold()
+        self.write_description(description)
+        write_whole(self.log, "")
+
+    def write_description(self, description: RunDescription) -> None:
+        """Writes `config.json`."""
+        write_whole(self.path / "config.json", description.to_json())
+
+    def hold(self) -> None:
+        """Keeps other processes from training in the folder until `close`, or until this process ends."""
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(handle)
+            raise ConfigurationError(f"{self.path}: another process is training there") from error
+        except OSError:  # a file system without locks
+            os.close(handle)
+            return
+        self._held = handle
+
+    def describe(self) -> RunDescription:
+        """The description in `config.json`; a missing or damaged one is an `InputError`."""
+        path = self.path / "config.json"
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            if values.pop("version") != VERSION:
+                raise InputError(f"{path}: made by another version of the program")
+            problems, seed = str(values.pop("problems")), int(values.pop("seed"))
+            start = values.pop("start", None)
+            return RunDescription(problems, seed, configuration_of(values), Start(**start) if start else None)
+        except FileNotFoundError as error:
+            raise InputError(f"{self.path}: no run to resume: there is no config.json") from error
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path}: damaged: {error}") from error
+
+    # -- log ---------------------------------------------------------------------------------------------------------
+
+    def append(self, event: Event, seconds: float) -> None:
+        """Adds an event to the log and to TensorBoard's."""
+        line = json.dumps({**log_entry(event), "elapsed": round(seconds, 3)}).encode() + b"\n"
+        try:
+            with self.log.open("ab", buffering=0) as file:
+                written = file.write(line)
+                if written != len(line):  # a full disk: half a line would spoil the next one
+                    file.truncate(file.tell() - written)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if self._writer is not None:
+                for name, value in scalars(event).items():
+                    self._writer.add_scalar(name, value, event.episode)
+                self._writer.flush()
+        except OSError as error:
+            self.warn(f"{self.log}: a line is lost: {error.strerror or error}")
+
+    def open_tensorboard(self, episode: int) -> None:
+        """Starts to write TensorBoard events after an episode, if TensorBoard is installed."""
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            return
+        make: Any = SummaryWriter
+        try:
+            self._writer = make(str(self.path), purge_step=episode + 1)
+        except OSError as error:
+            self.warn(f"no TensorBoard events: {error.strerror or error}")
+
+    def close(self) -> None:
+        """Closes TensorBoard's file and lets other processes train in the folder."""
+        if self._writer is not None:
+            try:
+                self._writer.close()
+            except OSError as error:
+                self.warn(f"TensorBoard events are lost: {error.strerror or error}")
+            self._writer = None
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+
+    # -- state -------------------------------------------------------------------------------------------------------
+
+    def save_state(self, trainer: Trainer, seconds: float) -> bool:
+        """Saves the whole run; returns whether that went well."""
+        tensors, values = trainer.get_state()
+        try:
+            with self.log.open("ab") as log:
+                os.fsync(log.fileno())  # the state must not be on the disk before the lines it counts
+                size = log.seek(0, os.SEEK_END)
+            values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
+            write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
+        except (WriteError, OSError) as error:
+            self.warn(f"state not saved: {error}")
+            return False
+        return True
+
+    def load_state(self, trainer: Trainer, start: Start | None = None) -> float:
+        """Restores the last save, if any, and cuts the log back to it; returns the seconds that the run took so far."""
+        if not self.state.exists():
+            if start is not None:
+                raise InputError(
+                    f"{self.state}: missing; the run began with {start.policy}, which is not saved anywhere else"
+                )
+            self._cut_log(0)
+            return 0.0
+        try:
+            with safe_open(str(self.state), framework="pt") as file:
+                values = json.loads((file.metadata() or {})[STATE_KEY])
+                if values["version"] != VERSION:
+                    raise InputError(f"{self.state}: made by another version of the program")
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
+            trainer.set_state(tensors, values)
+        except InputError:
+            raise
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise InputError(f"{self.state}: damaged: {error}") from error
+        if trainer.episode > trainer.spec.episodes:
+            raise ConfigurationError(
+                f"--resume: the run has already made {trainer.episode} episodes; training.episodes is "
+                f"{trainer.spec.episodes}, expected at least as many"
+            )
+        self._cut_log(int(values["log_bytes"]))
+        return float(values["elapsed"])
+
+    def _cut_log(self, size: int) -> None:
+        """Cuts the log after the last whole line within `size` bytes; a log that lost its end is not made longer."""
+        try:
+            if self.log.exists():
+                os.truncate(self.log, self.log.read_bytes()[:size].rfind(b"\n") + 1)
+        except OSError as error:
+            raise WriteError(f"{self.log}: cannot be written: {error.strerror or error}") from error
+
+    # -- policies ----------------------------------------------------------------------------------------------------
+
+    def begin(self, trainer: Trainer) -> None:
+        """Prepares the folder for a run that trains from now on."""
+        self.restore_best(trainer)
+        self.open_tensorboard(trainer.episode)
+
+    def keep(self, trainer: Trainer, record: Mapping[str, Any], *, is_best: bool) -> None:
+        """Saves the policy of the moment as a checkpoint, and as the policy of the run if it is the best."""
+        save_policy_of(trainer, self.checkpoint(trainer.episode), record, self.warn)
+        if is_best:
+            self.written += save_policy_of(trainer, self.policy, record, self.warn)
+
+    def restore_best(self, trainer: Trainer) -> None:
+        """Makes the best checkpoint the policy where another one is: a disk was full, or a kill lost some episodes."""
+        best = trainer.best
+        if best is None or self.episode_of(self.policy) == best.episode:
+            return
+        try:
+            write_whole(self.policy, self.checkpoint(best.episode).read_bytes())
+        except (WriteError, OSError) as error:
+            self.warn(f"best policy, of episode {best.episode}, not restored: {error}")
+
+    def episode_of(self, path: Path) -> int | None:
+        """Episode of a saved policy; None if there is none that can be read."""
+        try:
+            return int(load_policy_file(path).record["episode"])
+        except (SaltusError, KeyError, TypeError, ValueError):
+            return None
+
+
+class NumberedPolicies:
+    """The output of a run that leaves nothing but policies: every better one is the next of PREFIX.1, PREFIX.2, …
+
+    Numbers go on from those of earlier runs, since planners take the highest.
+    """
+
+    def __init__(self, prefix: Path, warn: Callable[[str], None]) -> None:
+        if not prefix.parent.is_dir():
+            raise WriteError(f"{prefix.parent}: no such folder to write the policies to")
+        self.path = prefix.parent
+        self.prefix = prefix
+        self.warn = warn
+        self.before = max((int(path.suffix[1:]) for path in numbered_files(prefix)), default=0)
+        self.written = 0
+        """Policies saved so far."""
+
+    @property
+    def policy(self) -> Path:
+        """The last policy; while there is none, the file of the first one."""
+        return self._file(max(1, self.written))
+
+    def keep(self, trainer: Trainer, record: Mapping[str, Any], *, is_best: bool) -> None:
+        """Saves the policy of the moment under the next number if it is the best."""
+        if is_best:
+            self.written += save_policy_of(trainer, self._file(self.written + 1), record, self.warn)
+
+    def _file(self, number: int) -> Path:
+        return self.prefix.with_name(f"{self.prefix.name}.{self.before + number}")
+
+    def begin(self, trainer: Trainer) -> None:
+        """Nothing to prepare."""
+
+    def append(self, event: Event, seconds: float) -> None:
+        """There is no log."""
+
+    def save_state(self, trainer: Trainer, seconds: float) -> bool:
+        """There is no state to resume from."""
+        return True
+
+    def restore_best(self, trainer: Trainer) -> None:
+        """The last policy is the best."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+RunOutput = RunFolder | NumberedPolicies
+"""Where a run writes to."""
+
+
+def save_policy_of(trainer: Trainer, path: Path, record: Mapping[str, Any], warn: Callable[[str], None]) -> bool:
+    """Saves the policy of the moment; whether that went well."""
+    specs = trainer.configuration
+    file = PolicyFile.of(trainer.learner.player, trainer.tasks[0].domain, specs.encoding, specs.lookahead, record)
+    try:
+        save_policy(path, file)
+    except SaltusError as error:
+        warn(f"policy not saved: {error}")
+        return False
+    return True
+
+
+def log_entry(event: Event) -> dict[str, Any]:
+    """Plain values of an event, for the log."""
+    if isinstance(event, EpisodeReport):
+        return {"kind": event.kind, **event.to_json()}
+    larger = event.larger
+    return {
+        "kind": event.kind,
+        "episode": event.episode,
+        "solved": event.held_out.solved,
+        "problems": event.held_out.problems,
+        "jumps": event.held_out.jumps,
+        "actions": event.held_out.actions,
+        "larger_solved": larger.solved if larger is not None else None,
+        "larger_problems": larger.problems if larger is not None else None,
+        "larger_jumps": larger.jumps if larger is not None else None,
+        "larger_actions": larger.actions if larger is not None else None,
+        "td_error": event.td_error,
+    }
+
+
+def scalars(event: Event) -> dict[str, float]:
+    """Values of an event for TensorBoard, by curve."""
+    if isinstance(event, EpisodeReport):
+        names = ("loss", *event.losses, "success", "jumps", "temperature", "learning_rate")
+        values = event.to_json()
+        curves = {f"training/{name}": float(values[name]) for name in names}
+        return curves | {"speed/steps_per_second": event.steps_per_second}
+    curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
+    if event.larger is not None and event.larger.problems:
+        curves["validation/larger_coverage"] = event.larger.share
+    return curves

@@ -1,0 +1,203 @@
+"""Stage `learn`: opening a training run: a new one, or one to be resumed; and training in one call.
+
+Takes problems, a configuration and a seed; gives a `Run` that is ready to train. Where the domain has a generator, the
+problems that it adds are made here: larger ones to choose the policy by, and similar ones to learn from.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from saltus.domains.generated import larger_problems, similar_problems
+from saltus.errors import ConfigurationError
+from saltus.learn.config import Configuration, ConfigurationSource, changed, differences, load_configuration
+from saltus.learn.folder import NumberedPolicies, RunDescription, RunFolder, Start
+from saltus.learn.problems import Problems, listed_problems, load_problems
+from saltus.learn.run import Run
+from saltus.learn.trainer import Trainer
+from saltus.model.policy_file import load_policy_file
+from saltus.policy.catalogue import find_device, policy_file_for
+from saltus.policy.policies import YARDSTICKS
+
+
+def train(
+    folder: str | os.PathLike[str],
+    *,
+    config: ConfigurationSource = None,
+    settings: Sequence[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    time_limit: float | None = None,
+    seed: int | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    resume: bool = False,
+    start: str | os.PathLike[str] | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> Run:
+    """The run that has trained a policy on the problems in `folder`; its `best_policy` plans.
+
+    `time_limit` is in seconds; a run that it ends can be resumed. Without `out` the run is written to a temporary
+    folder, which is deleted together with the run: load the policy before. The other arguments are those of `open_run`,
+    whose `Run.events` can be iterated to follow the training.
+    """
+    place = tempfile.mkdtemp(prefix="saltus-") if out is None else out
+    try:
+        run = open_run(
+            folder,
+            place,
+            config=config,
+            settings=settings,
+            seed=seed,
+            device=device,
+            threads=threads,
+            resume=resume,
+            start=start,
+            warn=warn,
+        )
+    except BaseException:
+        if out is None:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
+    if out is None:
+        weakref.finalize(run, shutil.rmtree, place, ignore_errors=True)
+    deque(run.events(seconds=time_limit), maxlen=0)
+    return run
+
+
+def open_run(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    config: ConfigurationSource = None,
+    settings: Sequence[str] = (),
+    seed: int | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    resume: bool = False,
+    start: str | os.PathLike[str] | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> Run:
+    """A run that is ready to train on the problems in `folder` and to write to `out`.
+
+    `config` is a configuration, the name of one, or a TOML file; `settings` are texts `key=value` that change it. The
+    same seed (default: 0) gives the same weights on the same machine. `start` is the policy whose weights a new run
+    begins with: a name, a file or a run folder. With `resume` the run in `out` goes on; nothing but its number of
+    episodes may change. `threads` is the number of threads (default: all cores for lookahead, half of them for PyTorch,
+    whose number is set for the whole process). `warn` is called with messages about what is odd but not an error.
+    """
+    place = find_device(device)
+    run_folder = RunFolder(Path(out), warn)
+    if resume:
+        description = resumed(run_folder.describe(), config, settings, seed)
+    else:
+        description = RunDescription(str(Path(folder).resolve()), seed or 0, load_configuration(config, settings))
+    problems = load_problems(folder, description.configuration)
+    trainer = make_trainer(problems, description.configuration, description.seed, place, threads, warn)
+    if start is not None:
+        description = started(description, trainer, start, resume=resume)
+    run = Run(trainer, run_folder, problems, description)
+    try:
+        if resume:
+            run_folder.hold()
+            run.elapsed = run_folder.load_state(trainer, description.start)
+            run_folder.write_description(description)
+        else:
+            run_folder.create(description)
+            if start is not None:
+                run_folder.save_state(trainer, 0.0)  # the policy may have changed by the time the run is resumed
+    except BaseException:
+        run_folder.close()
+        raise
+    return run
+
+
+def open_numbered_run(
+    prefix: str | os.PathLike[str],
+    domain: str | os.PathLike[str],
+    problems: Sequence[str | os.PathLike[str]],
+    *,
+    config: ConfigurationSource = None,
+    settings: Sequence[str] = (),
+    seed: int = 0,
+    device: str = "auto",
+    threads: int | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> Run:
+    """A run on listed problem files that leaves nothing but policies, `prefix`.1, `prefix`.2, …, the last one best.
+
+    It cannot be resumed. The other arguments are those of `open_run`.
+    """
+    configuration = load_configuration(config, settings)
+    output = NumberedPolicies(Path(prefix), warn)
+    found = listed_problems(Path(domain), [Path(path) for path in problems], configuration)
+    trainer = make_trainer(found, configuration, seed, find_device(device), threads, warn)
+    return Run(trainer, output, found, RunDescription(os.fspath(domain), seed, configuration))
+
+
+def make_trainer(
+    problems: Problems,
+    configuration: Configuration,
+    seed: int,
+    device: str,
+    threads: int | None,
+    warn: Callable[[str], None],
+) -> Trainer:
+    """A trainer for some problems, and for generated ones where the configuration asks for them.
+
+    Sets PyTorch's number of threads for the whole process.
+    """
+    for message in problems.warnings:
+        warn(message)
+    # Other threads prepare the next batches meanwhile; PyTorch's own suffer badly where cores are scarce.
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
+    spec = configuration.training
+    largest = max(len(task.objects) for task in problems.training)
+    larger = larger_problems(problems.domain, largest, spec.larger_problems)
+    training = [*problems.training, *similar_problems(problems.domain, largest, spec.generated_problems)]
+    return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=device, threads=threads)
+
+
+def started(
+    description: RunDescription, trainer: Trainer, name: str | os.PathLike[str], *, resume: bool
+) -> RunDescription:
+    """The description of a run that begins with a policy's weights, which the trainer is given.
+
+    A resumed run must have begun with the same weights; they are not loaded again.
+    """
+    if os.fspath(name) in YARDSTICKS:
+        raise ConfigurationError(f"--from: {name} has no weights to begin with")
+    path = policy_file_for(os.fspath(name), trainer.tasks[0].domain)
+    policy = load_policy_file(path)
+    found = Start.of(path, policy)
+    if resume:
+        if description.start is None or description.start.digest != found.digest:
+            began = description.start.policy if description.start is not None else "random weights"
+            raise ConfigurationError(f"--resume: the run began with {began}, --from cannot change it")
+        return description
+    trainer.start_from(policy)
+    return replace(description, start=found)
+
+
+def resumed(
+    description: RunDescription, config: ConfigurationSource, settings: Sequence[str], seed: int | None
+) -> RunDescription:
+    """The description of a run that goes on; only the number of episodes may differ from what it was started with."""
+    own = description.configuration
+    wanted = changed(own, settings) if config is None else load_configuration(config, settings)
+    fixed = [key for key in differences(own, wanted) if key != "training.episodes"]
+    if fixed:
+        raise ConfigurationError(
+            f"--resume: the run was started with another value of {fixed[0]}; only training.episodes can be changed"
+        )
+    if seed is not None and seed != description.seed:
+        raise ConfigurationError(f"--resume: the run's seed is {description.seed}, --seed cannot change it")
+    return replace(description, configuration=wanted)

@@ -1,0 +1,94 @@
+"""Stage `pddl`: the signature of a domain: what a policy depends on, as plain text.
+
+Two domains with the same signature have the same types, constants, predicates and action schemas, in the same order.
+The domain's name is not part of it. Needs no PyTorch, so a policy that fits a domain is found quickly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from saltus.errors import WrongPolicyError
+from saltus.pddl.structures import Domain
+from saltus.pddl.writer import write_domain
+
+Signature = Mapping[str, Sequence[str]]
+"""Lines of text by kind: types, constants, predicates, schemas. The first word of a line is the name."""
+
+KINDS = {"types": "type", "constants": "constant", "predicates": "predicate", "schemas": "action"}
+"""Kinds of lines, and the word for one of them in messages."""
+
+SCHEMA_START = "(:action "
+
+MOST_SHOWN = 5
+"""Differences that a message lists."""
+
+
+def domain_signature(domain: Domain) -> dict[str, list[str]]:
+    """Signature of a domain: types with supertypes, predicates with the types of their arguments, whole schemas."""
+    types = [f"{entry.name} - {entry.parent}" for entry in domain.types if entry.parent is not None]
+    constants = [f"{entry.name} - {' '.join(entry.types)}" for entry in domain.constants]
+    predicates = [
+        " ".join([entry.name, *(" or ".join(parameter.types) for parameter in entry.parameters)])
+        for entry in domain.predicates
+    ]
+    schemas: list[str] = []
+    for line in write_domain(domain).splitlines():
+        if line.startswith(f"  {SCHEMA_START}"):
+            schemas.append("")
+        if schemas and not line.startswith(")"):
+            schemas[-1] = f"{schemas[-1]} {line.strip()}".strip()
+    return {"types": types, "constants": constants, "predicates": predicates, "schemas": schemas}
+
+
+def signature_differences(policy: Signature, domain: Signature) -> list[str]:
+    """Differences between a policy's signature and a domain's, in words; empty if the policy fits the domain."""
+    differences: list[str] = []
+    for kind, word in KINDS.items():
+        wanted, found = list(policy.get(kind, ())), list(domain.get(kind, ()))
+        theirs = {_name(line): line for line in wanted if line not in found}
+        ours = {_name(line): line for line in found if line not in wanted}
+        for name, line in theirs.items():
+            if name not in ours:
+                differences.append(f"{word} {_shown(line)} is missing")
+            elif kind == "schemas":
+                differences.append(f"{word} '{name}' differs")
+            else:
+                differences.append(f"{word} {_shown(ours[name])} differs, the policy has {_shown(line)}")
+        differences += [
+            f"{word} {_shown(line)} is new to the policy" for name, line in ours.items() if name not in theirs
+        ]
+        if not theirs and not ours and wanted != found:
+            differences.append(f"the {word}s are in a different order")
+    return differences
+
+
+def shared_lines(policy: Signature, domain: Signature) -> int:
+    """Number of predicates and schemas that two signatures have in common."""
+    return sum(
+        (Counter(policy.get(kind, ())) & Counter(domain.get(kind, ()))).total() for kind in ("predicates", "schemas")
+    )
+
+
+def check_signature(signature: Signature, domain: Domain) -> None:
+    """Raises a `WrongPolicyError` that lists the differences if a policy with this signature does not fit."""
+    differences = signature_differences(signature, domain_signature(domain))
+    if differences:
+        raise WrongPolicyError(
+            f"the policy was trained on another domain than {domain.name!r} ({domain.file}): {listed(differences)}"
+        )
+
+
+def listed(differences: Sequence[str], most: int = MOST_SHOWN) -> str:
+    """The first differences in one line, and how many more there are."""
+    rest = len(differences) - most
+    return "; ".join(differences[:most]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _name(line: str) -> str:
+    return line.removeprefix(SCHEMA_START).split()[0]
+
+
+def _shown(line: str) -> str:
+    return f"'{_name(line)}'" if line.startswith(SCHEMA_START) else f"'{line}'"

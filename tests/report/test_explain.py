@@ -135,7 +135,7 @@ def test_a_policy_file_is_traced_and_its_actions_are_a_plan() -> None:
 def test_the_limit_on_choices_ends_a_trace(name: str) -> None:
     content = trace(blocks(), YARDSTICKS[name](np.random.default_rng(0), None), name, max_jumps=2, per_depth=2)
     assert len(content["steps"]) == 2
-    assert ending_text(content) == "not solved after 2 jumps: stopped by the limit on jumps"
+    assert ending_text(content) == "not solved after 2 jumps: stopped by the jump limit"
     step = content["steps"][0]
     assert sum(step["hidden"]) + len(step["depth"]) == step["size"]
     assert sum(step["hidden"]) > 0

@@ -91,18 +91,18 @@ def test_damaged_lines_are_warnings(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[")
     run = read_run(tmp_path)
     assert run.episodes == {1: {"episode": 1.0, "success": 0.5}}
-    assert run.warnings[0] == f"{tmp_path}/log.jsonl:2: line left out: episode is 'two', expected a whole number"
-    assert run.warnings[1].startswith(f"{tmp_path}/log.jsonl:5: damaged line left out: ")
-    assert run.warnings[2].startswith(f"{tmp_path}/config.json: cannot be read, the run is named by its folder")
+    assert run.warnings[0] == f"{tmp_path}/log.jsonl:2: line ignored: episode is 'two', expected a whole number"
+    assert run.warnings[1].startswith(f"{tmp_path}/log.jsonl:5: damaged line ignored: ")
+    assert run.warnings[2].startswith(f"{tmp_path}/config.json: cannot be read; the run is named after its folder")
 
 
 def test_folders_that_are_no_runs(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no run: no log\.jsonl in this folder"):
+    with pytest.raises(InputError, match=r"no run found: no log\.jsonl in this folder"):
         read_runs([tmp_path])
     with pytest.raises(InputError, match="no such folder"):
         read_runs([tmp_path / "none"])
     (tmp_path / "log.jsonl").write_text("hello\n")
-    with pytest.raises(InputError, match=r"log\.jsonl: no training log: .*log\.jsonl:1: damaged line"):
+    with pytest.raises(InputError, match=r"log\.jsonl: not a training log: .*log\.jsonl:1: damaged line"):
         read_runs([tmp_path])
     (tmp_path / "log.jsonl").write_text("")
     (group,), warnings = read_runs([tmp_path])

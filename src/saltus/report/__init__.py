@@ -1,6 +1,6 @@
 """Stage `report`: records and runs in; tables, plots and pages out; and pages that step through a rollout.
 
-It reads records only and never runs a policy, `explain` excepted.
+It only reads records and never runs a policy, except for `explain`.
 """
 
 from saltus.report.html import write_page

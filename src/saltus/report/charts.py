@@ -1,28 +1,28 @@
-"""Stage `report`: series and runs in, figures out: problems solved over time, one series against another, training.
+"""Stage `report`: series and runs in, charts out: problems solved over time, series compared, training.
 
-Each gives HTML with an SVG drawing in it, or an empty text where there is nothing to draw.
+Each function returns HTML with an SVG drawing, or an empty string if there is nothing to draw.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from saltus.bench.record import Record
 from saltus.report.compare import SHORTEST_SECONDS, Measure
 from saltus.report.paper import OTHER_NAMES
 from saltus.report.plots import Axis, Plot, Point, figure_of
-from saltus.report.records import Record
 from saltus.report.runs import Curve, Run, RunGroup, coverage_of, episode_figure
 from saltus.report.series import Series
 from saltus.report.tables import figure, plural
 
 MOST_MARKS = 400
-"""Points of a curve up to which each is marked."""
+"""Largest number of points of a curve that are marked one by one."""
 SMALL = (420, 250)
-"""Width and height of a drawing that stands beside others."""
+"""Width and height of a drawing in a row of several."""
 
 
 def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int, int] | None = None) -> str:
-    """Problems solved within a time, over that time: higher and further to the left is better."""
+    """Number of problems solved over time: higher and further to the left is better."""
     lines: list[tuple[int, Series, list[Record]]] = []
     untimed = 0
     for number, entry in enumerate(series):
@@ -46,7 +46,7 @@ def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int,
             text = f"{entry.label}: {_name(record)}, {figure(seconds)} s; {int(count)} solved so far"
             plot.mark((seconds, count), number, text, radius=2.2)
     entries = [(f"{entry.label} ({len(timed)})", number, "line") for number, entry, timed in lines]
-    note = f"{plural(untimed, 'plan')} without a time left out." if untimed else ""
+    note = f"{plural(untimed, 'plan')} without a time: left out." if untimed else ""
     return figure_of(plot, domain or "Problems solved over time", entries, note)
 
 
@@ -55,13 +55,13 @@ def _seconds(record: Record) -> float:
 
 
 def _name(record: Record) -> str:
-    return " ".join(record.key)
+    return " ".join(record.name)
 
 
 def scatter(left: Series, right: Series, measure: Measure) -> str:
-    """A dot for every problem that one of the two solved; below the diagonal the right series is better.
+    """A dot for every problem that one of the two solved; below the diagonal, the right series is better.
 
-    Where only one side solved a problem, its dot lies on the line beyond the other side's largest figure.
+    If only one side solved a problem, its dot lies on the line beyond the largest figure of the other side.
     """
     keys = [key for key in left.records if key in right.records]
     both: list[tuple[Record, Record]] = [(left.records[key], right.records[key]) for key in keys]
@@ -90,7 +90,7 @@ def scatter(left: Series, right: Series, measure: Measure) -> str:
         kind = "" if a is not None and b is not None else "open"
         plot.mark((a or beyond, b or beyond), domains.index(one.domain), text, kind)
     entries = [(domain, i, "dot") for i, domain in enumerate(domains)]
-    note = f"{plural(solved, 'problem')} solved by both; below the diagonal {right.label} is better."
+    note = f"{plural(solved, 'problem')} solved by both; below the diagonal, {right.label} is better."
     if one_sided:
         note += f" On the dashed lines: {plural(len(both) - solved, 'problem')} that only one of the two solved."
     return figure_of(plot, f"{measure.name.capitalize()}: {left.label} and {right.label}", entries, note)
@@ -105,7 +105,7 @@ def _told(record: Record, value: float | None) -> str:
 
 
 def training(groups: Sequence[RunGroup]) -> list[str]:
-    """Validation coverage, loss and success over episodes, for every domain; the spread is from least to most."""
+    """Validation coverage, loss and success over episodes for every domain; bands span from minimum to maximum."""
     figures: list[str] = []
     for group in groups:
         figures += [
@@ -121,7 +121,7 @@ def training(groups: Sequence[RunGroup]) -> list[str]:
 
 
 def _coverage(group: RunGroup) -> str:
-    """Share of validation problems solved; larger problems dashed."""
+    """Share of validation problems solved; larger problems are dashed."""
     usual = group.curves(coverage_of)
     larger = group.curves(lambda run: coverage_of(run, "larger_"))
     if not usual and not larger:

@@ -1,7 +1,7 @@
 """Stage `report`: a task and a policy in, a page that steps through the rollout out.
 
-The page carries every jump: the tree thinned to its best part (`layout.py`), Q-values, the actions of the jump and the
-goals it reached or lost. Names of actions are numbers in one list, so that a page of a hundred jumps stays small.
+The page has every jump: the best part of its tree (`tree_drawing.py`), Q-values, the actions of the jump, and the goals
+it reached or lost. Action names are stored once and referred to by number, so that long rollouts make small pages.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ PER_DEPTH = 8
 MAX_JUMPS = 200
 JUMP_LIMIT = "jump limit"
 LOW_QUANTILE = 0.05
-"""Q-values below this quantile of a tree share one colour, so that one dead end does not make all others look alike."""
+"""Q-values below this quantile of a tree share one colour; otherwise one dead end would make all others look alike."""
 SHOWN_ATOMS = 60
 
 
 class _Names:
-    """Numbers for texts, handed out on first sight."""
+    """Numbers for texts, in order of first use."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """The text's number."""
+        """The number of a text."""
         found = self._numbers.setdefault(text, len(self.texts))
         if found == len(self.texts):
             self.texts.append(text)
@@ -51,7 +51,7 @@ def trace(
     per_depth: int = PER_DEPTH,
     see: Callable[[Step], None] | None = None,
 ) -> dict[str, Any]:
-    """The greedy rollout as plain values; `see` is told every jump as it is taken."""
+    """The greedy rollout as plain values; `see` is called with every jump."""
     rollout = Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead))
     names = _Names()
     goals = [task.atom_name(code) for code in task.goal.positive.tolist()]
@@ -85,7 +85,7 @@ def trace(
 
 
 def _reached(task: Task, state: State) -> set[int]:
-    """Numbers of the goals that hold in a state: first the positive ones, then the negative."""
+    """Numbers of the goals that hold in a state; positive goals come before negative ones."""
     missing = set(task.goal.missing(state).tolist())
     violated = set(task.goal.violated(state).tolist())
     positive, negative = task.goal.positive.tolist(), task.goal.negative.tolist()
@@ -94,7 +94,7 @@ def _reached(task: Task, state: State) -> set[int]:
 
 
 def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, Any]:
-    """One jump: the shown part of its tree as columns, and what the jump does."""
+    """One jump: the visible part of its tree as columns, and what the jump does."""
     tree, q = step.tree, step.q
     drawing = draw(tree, q, step.node, per_depth)
     place = {node: i for i, node in enumerate(drawing.nodes)}
@@ -133,7 +133,7 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, An
 
 
 def _rounded(value: float) -> float | None:
-    """Five significant digits; None for what is no number."""
+    """The value with five significant digits; None if it is not a finite number."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
 
 
@@ -148,13 +148,13 @@ def ending_text(content: dict[str, Any]) -> str:
         str(Ending.DEAD_END): "no successor",
         str(Ending.PROVEN_DEAD_END): "the goal is out of reach",
         str(Ending.STUCK): "every state of the tree was visited before or is a dead end",
-        JUMP_LIMIT: "stopped by the limit on jumps",
+        JUMP_LIMIT: "stopped by the jump limit",
     }
     return f"not solved after {jumps}: {words.get(content['ending'], content['ending'])}"
 
 
 def explain_page(content: dict[str, Any]) -> str:
-    """The page for what `trace` gives."""
+    """The page for the values returned by `trace`."""
     title = f"{content['domain']} / {content['problem']}: {content['policy']}"
     facts = [
         f"policy <b>{escape(content['policy'])}</b>",

@@ -1,6 +1,6 @@
-"""Stage `report`: self-contained HTML pages: style and script are in the page, nothing is fetched.
+"""Stage `report`: self-contained HTML pages: style and script are in the page, and nothing is fetched.
 
-A policy that the page carries forbids the browser to fetch anything at all; every text is escaped here.
+Each page has a content security policy that forbids fetching anything. All text is escaped here.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from saltus.files import write_whole
 from saltus.report.tables import Cell, Column, Table
 
 ICON = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path d='M1 13Q8-7 15 13' fill='none' stroke='%232064b0' stroke-width='3'/></svg>"  # noqa: E501
-"""A leap."""
+"""Icon of the page: a leap."""
 WIDE = ("detail",)
-"""Columns whose text may be wrapped."""
+"""Columns whose text may wrap."""
 NARROW = 5
-"""Columns up to which a table is not drawn across the whole page."""
+"""Largest number of columns of a table that does not span the whole page."""
 
 
 def document(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], content: object = None) -> str:
-    """A whole page; `content` is there for its scripts as JSON in the element `content`."""
+    """A complete page; scripts find `content` as JSON in the element `content`."""
     style = "\n".join(_asset(name) for name in styles)
     script = "\n".join(_asset(name) for name in scripts)
     parts = [
@@ -48,7 +48,7 @@ def document(title: str, body: str, styles: Sequence[str], scripts: Sequence[str
 
 
 def embedded_json(value: object) -> str:
-    """JSON that no text in it can break out of a script element with."""
+    """JSON that is safe within a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -58,12 +58,12 @@ def _asset(name: str) -> str:
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a page, whole or not at all."""
+    """Writes a page; the file is complete or unchanged."""
     write_whole(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def table_html(table: Table, name: str = "", *, tall: bool = False) -> str:
-    """A table with its notes; `name` is its id in the page, `tall` bounds its height."""
+    """A table with its notes; `name` is its id in the page, and `tall` limits its height."""
     starts = _group_starts(table.columns)
     frame = "scroll" + (" tall" if tall else "") + (" narrow" if len(table.columns) <= NARROW else "")
     identity = f' id="{escape(name)}"' if name else ""
@@ -89,7 +89,7 @@ def table_html(table: Table, name: str = "", *, tall: bool = False) -> str:
 
 
 def _group_starts(columns: Sequence[Column]) -> set[int]:
-    """Columns that begin a group, the first one of all left out."""
+    """Columns that begin a group, except the very first column."""
     return {i for i in range(1, len(columns)) if columns[i].group != columns[i - 1].group}
 
 

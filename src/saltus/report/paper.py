@@ -1,8 +1,8 @@
-"""Stage `report`: the paper's coverage tables, from `paper.toml` beside this file.
+"""Stage `report`: the paper's coverage tables, from `paper.toml` next to this file.
 
-The figures are the paper's own, totals included. `disagreements` adds them up and says where a total or the figure of a
-whole domain is not the sum of its parts; both are kept. Problems of our records are matched with the paper's rows by
-domain and split: easy, medium and hard are the IPC's, `test` is the extended set's.
+The figures, including totals, are the paper's own. `disagreements` reports totals and domains that are not the sum of
+their parts; both figures are kept. Problems of our records are matched with the paper's rows by domain and split: easy,
+medium and hard belong to the IPC's set, `test` to the extended one.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from functools import cache
 
 WHOLE = "all"
-"""Split of the row of a whole domain."""
+"""Split of a row about a whole domain."""
 TOTAL = "total"
-"""Split of a table's last row."""
+"""Split of the last row of a table."""
 BENCHMARKS = {"ipc2023": ("easy", "medium", "hard"), "extended": ("test",)}
-"""Sets of problems and the splits that their test problems are in."""
+"""Sets of problems and the splits of their test problems."""
 OTHER_NAMES = {"satellite-paper": "satellite"}
-"""Domains of the extended set that have another name here, because the IPC's has the same."""
+"""Domains of the extended set that are renamed here, because the IPC has a domain with the same name."""
 
 Cell = int | None
-"""Solved problems; None where the paper has no figure."""
+"""Number of problems solved; None if the paper has no figure."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class PaperTable:
     label: str
     columns: tuple[str, ...]
     methods: tuple[str, ...]
-    """What our records call the method of a column; empty for none."""
+    """Methods of our records that the columns correspond to; empty for none."""
     search: tuple[str, ...]
     """Columns of planners that search at test time."""
     notes: tuple[str, ...]
     problems: dict[tuple[str, str], int]
-    """Problems of every row, by domain and split."""
+    """Number of problems of every row, by domain and split."""
     cells: dict[tuple[str, str], tuple[Cell, ...]]
 
     @property
@@ -65,11 +65,11 @@ class PaperTable:
         return self.key == self.benchmark
 
     def sums(self) -> tuple[Cell, ...]:
-        """Our sums over the domains, a column each; None where a domain has no figure."""
+        """Our sums over the domains, one per column; None if a domain has no figure."""
         return tuple(_sum(self.cells[domain, WHOLE][i] for domain in self.domains) for i in range(len(self.columns)))
 
     def disagreements(self) -> Iterator[str]:
-        """In words, every total or figure of a domain that is not the sum of its parts."""
+        """A sentence for every total or domain that is not the sum of its parts."""
         for column, claimed, found in zip(self.columns, self.total, self.sums(), strict=True):
             if found is not None and claimed != found:
                 yield f"{self.title}: the paper's total of {column} is {claimed}, its domains add up to {found}"
@@ -85,7 +85,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Paper:
-    """All tables, and where they are from."""
+    """All tables and their source."""
 
     title: str
     authors: tuple[str, ...]
@@ -103,7 +103,7 @@ class Paper:
         return next(table for table in self.tables if table.key == benchmark)
 
     def best(self, benchmark: str, domain: str, split: str) -> Cell:
-        """Most problems that any column of any table of a benchmark solves in a row."""
+        """Most problems solved in a row by any column of any table of a benchmark."""
         found = [
             cell
             for table in self.tables
@@ -115,7 +115,7 @@ class Paper:
 
 
 def place_of(domain: str, split: str) -> tuple[str, str] | None:
-    """Benchmark and the paper's domain name for problems of ours; None if the paper has none such."""
+    """Benchmark and the paper's domain name for problems of ours; None if the paper does not have them."""
     name = OTHER_NAMES.get(domain, domain)
     for benchmark, splits in BENCHMARKS.items():
         if split in splits and name in read_paper().main(benchmark).domains and (domain == name or split == "test"):

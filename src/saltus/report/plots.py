@@ -1,7 +1,7 @@
-"""Stage `report`: plots as SVG text: axes with ticks, lines, bands and marks that say what they are.
+"""Stage `report`: plots as SVG text: axes with ticks, lines, bands and marks with tooltips.
 
 Written by hand, so that a page needs no plotting library and its colours can follow the reader's light or dark theme:
-marks carry classes (`c0` to `c9`), the page's style sheet has the colours. Every text is escaped here.
+marks have classes (`c0` to `c9`), and the style sheet of the page has the colours. All text is escaped here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 COLOURS = 10
-"""Different colours of the style sheet; more series than that begin again, told apart by the legend's order only."""
+"""Colours of the style sheet; further series start again with the first and differ only by legend order."""
 
 WIDTH, HEIGHT = 620, 360
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 14, 46
@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axis:
-    """A range of numbers with ticks; both ends are finite, the low one positive if `log`."""
+    """A range of numbers with ticks; both ends are finite, and the lower one is positive if `log`."""
 
     label: str
     low: float
@@ -32,7 +32,7 @@ class Axis:
 
     @classmethod
     def of(cls, label: str, values: Sequence[float], *, log: bool = False, from_zero: bool = False) -> Axis:
-        """Axis that holds all values, with some room; never empty."""
+        """An axis for all values, with some room at its ends; never empty."""
         finite = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
         if not finite:
             return cls(label, 1.0 if log else 0.0, 10.0 if log else 1.0, log)
@@ -45,7 +45,7 @@ class Axis:
         return cls(label, low if from_zero and low == 0 else low - room, high + room)
 
     def share(self, value: float) -> float:
-        """Where a value lies, from 0 to 1; values outside are drawn at the edge."""
+        """Position of a value, from 0 to 1; values outside the range are drawn at its edge."""
         if self.log:
             value = max(value, self.low)
             part = math.log(value / self.low) / math.log(self.high / self.low)
@@ -54,11 +54,11 @@ class Axis:
         return min(1.0, max(0.0, part))
 
     def ticks(self, most: int = 7) -> list[float]:
-        """Round numbers within the range, about as many as there is room for."""
+        """Round numbers within the range, about as many as fit."""
         return _log_ticks(self.low, self.high, most) if self.log else _ticks(self.low, self.high, most)
 
     def text(self, value: float) -> str:
-        """A tick's text."""
+        """Text of a tick."""
         if self.percent:
             return f"{100 * value:.0f} %"
         if value and (abs(value) >= 1e7 or abs(value) < 1e-3):
@@ -86,17 +86,17 @@ def _log_ticks(low: float, high: float, most: int) -> list[float]:
     if len(found) > most:
         stride = math.ceil(len(found) / most)
         return found[::stride]
-    return _ticks(low, high, most)  # less than a decade: round numbers do not come as powers
+    return _ticks(low, high, most)  # less than a decade: powers of ten would be too few
 
 
 @dataclass
 class Plot:
-    """A drawing in the making; `svg` gives it as text."""
+    """A drawing under construction; `svg` returns it as text."""
 
     x: Axis
     y: Axis
     label: str
-    """What the drawing shows, for those who cannot see it."""
+    """What the drawing shows, for screen readers."""
     width: int = WIDTH
     height: int = HEIGHT
     parts: list[str] = field(default_factory=list)
@@ -110,7 +110,7 @@ class Plot:
     def line(
         self, points: Sequence[Point], colour: int, kind: str = "", *, steps: bool = False, title: str = ""
     ) -> None:
-        """A line through points; with `steps` it goes right before it goes up."""
+        """Adds a line through points; with `steps`, it goes right before it goes up."""
         places = [self.place(point) for point in points]
         if not places:
             return
@@ -120,27 +120,27 @@ class Plot:
         self.parts.append(f'<path class="line {colour_class(colour)} {kind}" d="{path}">{_title(title)}</path>')
 
     def band(self, low: Sequence[Point], high: Sequence[Point], colour: int) -> None:
-        """The area between two lines."""
+        """Adds the area between two lines."""
         places = [self.place(point) for point in (*high, *reversed(low))]
         if len(places) > 2:
             path = "L".join(f"{x:g} {y:g}" for x, y in places)
             self.parts.append(f'<path class="band {colour_class(colour)}" d="M{path}Z"/>')
 
     def mark(self, point: Point, colour: int, title: str, kind: str = "", radius: float = 3) -> None:
-        """A dot that says what it is."""
+        """Adds a dot with a tooltip."""
         x, y = self.place(point)
         classes = f"mark {colour_class(colour)} {kind}".strip()
         self.parts.append(f'<circle class="{classes}" cx="{x:g}" cy="{y:g}" r="{radius:g}">{_title(title)}</circle>')
 
     def rule(self, start: Point, end: Point, kind: str, text: str = "") -> None:
-        """A thin line with a word at its end, to compare with."""
+        """Adds a thin reference line with a word at its end."""
         (a, b), (c, d) = self.place(start), self.place(end)
         self.parts.append(f'<line class="rule {kind}" x1="{a:g}" y1="{b:g}" x2="{c:g}" y2="{d:g}"/>')
         if text:
             self.parts.append(f'<text class="tick" x="{c - 4:g}" y="{d - 4:g}" text-anchor="end">{escape(text)}</text>')
 
     def svg(self) -> str:
-        """The drawing."""
+        """The drawing as SVG."""
         right, bottom = self.width - RIGHT, self.height - BOTTOM
         lines = [f'<svg viewBox="0 0 {self.width} {self.height}" role="img" aria-label="{escape(self.label)}">']
         room_x = max(2, (right - LEFT) // 75)
@@ -167,7 +167,7 @@ class Plot:
 
 
 def colour_class(number: int) -> str:
-    """Class of a series' colour."""
+    """CSS class of the colour of a series."""
     return f"c{number % COLOURS}"
 
 
@@ -185,7 +185,7 @@ def legend(entries: Sequence[tuple[str, int, str]]) -> str:
 
 
 def figure_of(plot: Plot, caption: str, entries: Sequence[tuple[str, int, str]] = (), note: str = "") -> str:
-    """A drawing with what is said about it."""
+    """A drawing with title, legend and note."""
     parts = [f"<figure><figcaption>{escape(caption)}</figcaption>", plot.svg()]
     if entries:
         parts.append(legend(entries))

@@ -1,4 +1,4 @@
-"""Stage `report`: record files and runs in, `Report` out: everything that is said about them, as plain values."""
+"""Stage `report`: results files and runs in, `Report` out: everything to be shown, as plain values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saltus.bench.records import read_records
 from saltus.report.compare import comparisons
 from saltus.report.coverage import coverage_tables, outcome_table, unexplained_table
 from saltus.report.paper import Paper, read_paper
-from saltus.report.records import read_records
 from saltus.report.runs import RunGroup, coverage_of, read_runs
 from saltus.report.series import Series, make_series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
@@ -18,7 +18,7 @@ from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
 
 @dataclass(frozen=True)
 class Report:
-    """What is known about some records and runs, unexplained errors first."""
+    """A report on records and runs, unexplained errors first."""
 
     series: tuple[Series, ...]
     warnings: tuple[str, ...]
@@ -31,7 +31,7 @@ class Report:
     paper: Paper = field(repr=False)
 
     def tables(self) -> list[Table]:
-        """All tables, in the order in which they should be read."""
+        """All tables in reading order."""
         found = [self.unexplained, *self.coverage, self.outcomes, *self.comparisons, self.validation]
         return [table for table in found if table is not None]
 
@@ -69,7 +69,7 @@ class Report:
 
 
 def make_report(files: Sequence[str | os.PathLike[str]], runs: Sequence[str | os.PathLike[str]] = ()) -> Report:
-    """The report on record files and folders of runs."""
+    """The report on results files and folders of runs."""
     read = [read_records(path) for path in files]
     series, warnings = make_series(read)
     groups, complaints = read_runs(os.fspath(run) for run in runs)
@@ -88,7 +88,7 @@ def make_report(files: Sequence[str | os.PathLike[str]], runs: Sequence[str | os
 
 
 def validation_table(groups: Sequence[RunGroup]) -> Table | None:
-    """First, best and last validation of every run; None without runs."""
+    """Best and last validation of every run; None if there are no runs."""
     rows: list[Row] = []
     for group in groups:
         for run in group.runs:

@@ -1,8 +1,8 @@
 """Stage `report`: folders of training runs in, curves out.
 
-A run is a folder with `log.jsonl`, one JSON object a line, of kind `episode` or `validation`; other kinds are ignored.
-Where a line says something of an episode that an earlier line did, the later one counts: a run that was resumed repeats
-what it did after its last checkpoint. Runs that differ in their seed only are one curve: mean, least and most.
+A run is a folder with `log.jsonl`: one JSON object per line, of kind `episode` or `validation`; other kinds are
+ignored. Of several lines about the same episode, the last one counts, because a resumed run repeats what it did after
+its last checkpoint. Runs that differ only in their seed are one curve: mean, minimum and maximum.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from saltus.bench.records import limited
 from saltus.errors import InputError
-from saltus.report.records import limited, parse_object, read_lines
+from saltus.files import parse_object, read_lines
 
 LOG = "log.jsonl"
 CONFIG = "config.json"
 DEPTH = 3
-"""Folders below the named one in which runs are looked for."""
+"""Levels of folders below the given one that are searched for runs."""
 
 _SEED_FOLDER = re.compile(r"(?:seed|run|s)?[-_]?\d+", re.IGNORECASE)
 _SEED_ENDING = re.compile(r"[-_. ]?(?:seed|s)[-_]?\d+$", re.IGNORECASE)
@@ -36,7 +37,7 @@ class Run:
 
     path: str
     name: str
-    """Runs of one name differ in their seed only."""
+    """Runs with the same name differ only in their seed."""
     domain: str
     episodes: dict[int, Entry]
     validations: dict[int, Entry]
@@ -56,7 +57,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Curve:
-    """A figure over episodes, of the runs of one name."""
+    """A figure over episodes, for runs with the same name."""
 
     name: str
     points: tuple[CurvePoint, ...]
@@ -65,7 +66,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class RunGroup:
-    """Runs of one domain, which are drawn together."""
+    """Runs of one domain, which share their plots."""
 
     domain: str
     runs: tuple[Run, ...] = field(repr=False)
@@ -76,13 +77,13 @@ class RunGroup:
         return list(dict.fromkeys(run.name for run in self.runs))
 
     def curves(self, value: Callable[[Run], dict[int, float]]) -> list[Curve]:
-        """A curve for every name that has a value at all."""
+        """A curve for every name that has values."""
         found = [_curve(name, [value(run) for run in self.runs if run.name == name]) for name in self.names]
         return [curve for curve in found if curve.points]
 
 
 def find_runs(folder: str | Path) -> list[Path]:
-    """The folder itself if it is a run, else the runs in it; none at all is an `InputError`."""
+    """The folder itself if it is a run, otherwise the runs in it; without any, an `InputError`."""
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{root}: {'not a folder' if root.exists() else 'no such folder'}")
@@ -91,12 +92,12 @@ def find_runs(folder: str | Path) -> list[Path]:
     patterns = ["/".join(["*"] * depth + [LOG]) for depth in range(1, DEPTH + 1)]
     found = sorted({path.parent for pattern in patterns for path in root.glob(pattern)})
     if not found:
-        raise InputError(f"{root}: no run: no {LOG} in this folder, nor up to {DEPTH} levels below")
+        raise InputError(f"{root}: no run found: no {LOG} in this folder or up to {DEPTH} levels below it")
     return found
 
 
 def read_run(folder: str | Path) -> Run:
-    """The run in a folder; damaged lines become warnings."""
+    """The run in a folder; damaged lines are warnings."""
     root = Path(folder)
     path = root / LOG
     warnings: list[str] = []
@@ -109,20 +110,20 @@ def read_run(folder: str | Path) -> Run:
         try:
             entry = parse_object(line)
         except ValueError as error:
-            warnings.append(f"{path}:{number}: damaged line left out: {error}")
+            warnings.append(f"{path}:{number}: damaged line ignored: {error}")
             continue
         if entry.get("kind") in kinds:
             episode = entry.get("episode")
             if type(episode) is not int or episode < 0:
-                warnings.append(f"{path}:{number}: line left out: episode is {episode!r}, expected a whole number")
+                warnings.append(f"{path}:{number}: line ignored: episode is {episode!r}, expected a whole number")
                 continue
             kinds[entry["kind"]][episode] = _numbers(entry)
     if lines and not any(kinds.values()):
         reason = f": {warnings[0]}" if warnings else ""
-        raise InputError(f"{path}: no training log: no line is of kind episode or validation{reason}")
+        raise InputError(f"{path}: not a training log: no line of kind episode or validation{reason}")
     config, complaint = _read_config(root / CONFIG)
     name, domain = name_run(root, config)
-    shown = (*limited(warnings, f"{path}: %d more lines left out"), *complaint)
+    shown = (*limited(warnings, f"{path}: %d more lines ignored"), *complaint)
     return Run(str(root), name, domain, kinds["episode"], kinds["validation"], shown)
 
 
@@ -135,18 +136,18 @@ def _numbers(entry: dict[str, Any]) -> Entry:
 
 
 def _read_config(path: Path) -> tuple[dict[str, Any], list[str]]:
-    """The run's configuration, empty without one, and what is wrong with it."""
+    """Configuration of the run, empty if there is none, and what is wrong with it."""
     try:
         content = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}, []
     except (OSError, ValueError, RecursionError) as error:
-        return {}, [f"{path}: cannot be read, the run is named by its folder: {error}"]
-    return (content, []) if isinstance(content, dict) else ({}, [f"{path}: no JSON object"])
+        return {}, [f"{path}: cannot be read; the run is named after its folder: {error}"]
+    return (content, []) if isinstance(content, dict) else ({}, [f"{path}: not a JSON object"])
 
 
 def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
-    """Name and domain of a run: from its configuration, else from its folder, less what looks like a seed."""
+    """Name and domain of a run: from its configuration, or from its folder without what looks like a seed."""
     own = folder.resolve()
     given = config.get("name")
     domain = config.get("domain")
@@ -168,7 +169,7 @@ def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
 
 
 def read_runs(folders: Iterable[str | Path]) -> tuple[list[RunGroup], list[str]]:
-    """Runs of all folders by domain, and warnings; a folder named twice counts once."""
+    """Runs of all folders by domain, and warnings; a folder given twice counts once."""
     found: dict[Path, Path] = {}
     for folder in folders:
         for path in find_runs(folder):
@@ -192,7 +193,7 @@ def _curve(name: str, runs: Sequence[dict[int, float]]) -> Curve:
 
 
 def coverage_of(run: Run, prefix: str = "") -> dict[int, float]:
-    """Share of the validation problems solved at every validation; `prefix` `larger_` for the larger ones."""
+    """Share of validation problems solved at every validation; with `prefix` `larger_`, of the larger ones."""
     shares: dict[int, float] = {}
     for episode, entry in run.validations.items():
         solved, problems = entry.get(f"{prefix}solved"), entry.get(f"{prefix}problems")
@@ -202,5 +203,5 @@ def coverage_of(run: Run, prefix: str = "") -> dict[int, float]:
 
 
 def episode_figure(run: Run, name: str) -> dict[int, float]:
-    """A figure of the log's episodes."""
+    """A figure of the episodes in the log."""
     return {episode: entry[name] for episode, entry in run.episodes.items() if name in entry}

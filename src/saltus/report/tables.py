@@ -1,50 +1,50 @@
-"""Stage `report`: a table as plain values, which the command line prints and the page shows."""
+"""Stage `report`: a table as plain values, for the command line and the page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 NOTHING = "-"
-"""Where there is no figure."""
+"""Shown if there is no figure."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's head; columns of one `group` next to each other share a head above theirs."""
+    """Header of a column; adjacent columns of the same `group` share a header above their own."""
 
     name: str
     group: str = ""
     text: bool = False
-    """Whether it holds words, to the left, and no figures."""
+    """Whether it holds text, which is aligned to the left, rather than figures."""
     title: str = ""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in one place of a table."""
+    """One cell of a table."""
 
     text: str
     title: str = ""
-    """Said when the pointer rests on it."""
+    """Tooltip."""
     share: float | None = None
-    """Part of 1 that was solved, for the colour."""
+    """Share of problems solved, for the colour."""
     sign: str = ""
-    """`better`, `worse`, `bad` or nothing."""
+    """`better`, `worse`, `bad` or empty."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Cells for all columns; `level` is `whole`, `split`, `total` or nothing."""
+    """Cells for all columns; `level` is `whole`, `split`, `total` or empty."""
 
     cells: tuple[Cell, ...]
     level: str = ""
     tried: bool = True
-    """Whether it has anything of ours."""
+    """Whether it has records of ours."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with what must be said about it."""
+    """A table with its notes."""
 
     key: str
     title: str
@@ -52,7 +52,7 @@ class Table:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = field(default=())
     main: bool = True
-    """Whether it is shown without being asked for."""
+    """Whether it is shown by default."""
 
     def texts(self) -> list[list[str]]:
         """The texts of all rows."""
@@ -60,7 +60,7 @@ class Table:
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """A number in few digits, thousands with commas."""
+    """A number in few digits, with commas for thousands."""
     if value is None:
         return NOTHING
     if value == 0:
@@ -71,5 +71,5 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """The count with the word in the right number."""
+    """The count and the word, in the plural if needed."""
     return f"{count:,} {word if count == 1 else word + 's'}"

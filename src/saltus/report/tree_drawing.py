@@ -1,9 +1,9 @@
 """Stage `report`: a lookahead tree in, a drawing of its best part out: which nodes are shown, and where.
 
-Depths are columns from left to right. Of every depth the candidates with the best Q-values are shown, and the whole
-path of the jump; a node whose parent is hidden hangs on its nearest ancestor that is shown. Within a column nodes are
-ordered by their parents, so that edges between neighbouring columns do not cross. The path of the jump is straight, and
-so are other branches as far as their neighbours let them.
+Depths are columns from left to right. The drawing shows the candidates with the best Q-values of every depth and the
+whole path of the jump; a node with a hidden parent is attached to its nearest visible ancestor. Within a column, nodes
+are ordered by their parents, so that edges between neighbouring columns do not cross. The path of the jump is straight,
+and so are other branches as far as their neighbours permit.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from numpy.typing import NDArray
 from saltus.lookahead import LookaheadTree
 
 MOST_SHOWN = 700
-"""Nodes of one drawing, more or less: deep trees show fewer of every depth."""
+"""Approximate number of nodes of a drawing: deep trees show fewer nodes per depth."""
 FEWEST_A_DEPTH = 3
 PULL = 1000.0
-"""How much more the path of the jump weighs than all the other nodes when places are shared out."""
+"""Weight of the path of the jump relative to all other nodes when rows are assigned."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Nodes that are shown, ascending, the root first; all lists are per shown node unless said otherwise."""
+    """Visible nodes in ascending order, root first; lists have one entry per visible node unless stated otherwise."""
 
     nodes: list[int]
     parents: list[int]
-    """Place in these lists of the nearest ancestor that is shown; -1 for the root."""
+    """Index of the nearest visible ancestor in these lists; -1 for the root."""
     rows: list[float]
-    """Vertical place; the least is 0, neighbours in a column are at least 1 apart."""
+    """Vertical position; the minimum is 0, and neighbours in a column are at least 1 apart."""
     hidden: list[int]
-    """For every depth, nodes that are not shown."""
+    """Number of hidden nodes of every depth."""
 
 
 def draw(tree: LookaheadTree, q: NDArray[np.float32], jump: int, per_depth: int) -> Drawing:
-    """The best `per_depth` nodes of every depth and the path to the node `jump`."""
+    """The best `per_depth` nodes of every depth, and the path to the node `jump`."""
     depths = int(tree.depth.max()) + 1
     most = max(min(FEWEST_A_DEPTH, per_depth), min(per_depth, MOST_SHOWN // depths))
     shown = {0}
-    order = np.lexsort((np.arange(len(q)), -q, tree.depth[1:])) + 1  # by depth, then falling Q, then number
+    order = np.lexsort((np.arange(len(q)), -q, tree.depth[1:])) + 1  # by depth, then descending Q, then number
     starts = np.searchsorted(tree.depth[order], np.arange(1, depths + 1))
     for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         shown.update(order[begin : min(end, begin + most)].tolist())
@@ -65,10 +65,10 @@ def draw(tree: LookaheadTree, q: NDArray[np.float32], jump: int, per_depth: int)
 
 
 def place_rows(parents: Sequence[int], depths: Sequence[int], values: Sequence[float], jump: int) -> list[float]:
-    """Vertical places of nodes, given their parents' numbers, their depths and their values, the best on top.
+    """Vertical positions of nodes, given the indices of their parents, their depths and their values; best on top.
 
-    Of every node's children the one on the way to the jump, or else the one with the most nodes below it, goes straight
-    on, and its siblings lie around it.
+    The child on the way to the jump, or otherwise the one with the most nodes below it, gets the row of its parent; its
+    siblings are placed around it.
     """
     weight = [1.0] * len(parents)
     for i in range(len(parents) - 1, 0, -1):
@@ -95,9 +95,9 @@ def place_rows(parents: Sequence[int], depths: Sequence[int], values: Sequence[f
 
 
 def spread(wished: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Places at least 1 apart, in the given order, with the least weighted sum of squared distances to the wished ones.
+    """Positions at least 1 apart, in the given order, with minimal weighted squared distance to the desired ones.
 
-    Less their numbers the places must not fall: isotonic regression, by merging neighbours that do.
+    Minus their index, positions must not decrease: isotonic regression, which merges neighbours that do.
     """
     blocks: list[tuple[float, float, int]] = []  # mean, weight and size
     for i, (wish, weight) in enumerate(zip(wished, weights, strict=True)):

@@ -17,6 +17,7 @@ STAGES = (
     "graph",
     "model",
     "policy",
+    "process",
     "domains",
     "learn",
     "bench",

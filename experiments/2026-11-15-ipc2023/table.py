@@ -2,41 +2,40 @@
 
     python experiments/2026-11-15-ipc2023/table.py
 
-Solved problems of the 42 test problems at hand of every domain (30 easy, 6 medium, 6 hard): by the policy alone, with
-search where it fails, and by LAMA's first iteration; plan lengths on the problems that both the policy and LAMA solved.
-Then the largest problem of every domain that the policy alone solved.
+For every domain, the number solved of 42 test problems (30 easy, 6 medium, 6 hard): by the policy alone, with a search
+if it fails, and by LAMA's first iteration; plan lengths on the problems that both the policy and LAMA solved. Then, for
+every domain, the largest problem that the policy alone solved.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+
+from saltus.bench import Record, read_records
 
 RECORDS = Path(__file__).parent / "records"
 SPLITS = ("easy", "medium", "hard")
 SHORT = 120.0
-"""Seconds that LAMA had."""
+"""LAMA's time limit in seconds."""
 
-Runs = dict[tuple[str, str, str], dict[str, Any]]
+Trials = dict[tuple[str, str, str], Record]
 
 
-def read(*names: str) -> Runs:
-    """Records by domain, split and problem; a later file's take the place of an earlier one's."""
-    found: Runs = {}
+def read(*names: str) -> Trials:
+    """Records by domain, split and problem; those of a later file replace those of an earlier one."""
+    found: Trials = {}
     for name in names:
         path = RECORDS / f"{name}.jsonl"
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-            record = json.loads(line)
-            if record["split"] in SPLITS:
-                found[record["domain"], record["split"], record["problem"]] = record
+        for record in read_records(path).records if path.exists() else ():
+            if record.split in SPLITS:
+                found[record.name] = record
     return found
 
 
-def is_solved(record: dict[str, Any] | None, seconds: float = float("inf")) -> bool:
+def is_solved(record: Record | None, seconds: float = float("inf")) -> bool:
     """Whether there is a validated plan, found in time."""
-    return record is not None and record["outcome"] == "plan found" and record["seconds_plan"] <= seconds
+    return record is not None and record.solved and (record.seconds_plan or 0.0) <= seconds
 
 
 def main() -> None:
@@ -50,10 +49,16 @@ def main() -> None:
         keys = sorted({key for key in {**greedy, **lama} if key[0] == domain})
         parts = []
         for split in SPLITS:
-            runs = [greedy[key] for key in keys if key[1] == split and key in greedy]
-            solved = sum(is_solved(run) for run in runs)
+            tried_here = [greedy[key] for key in keys if key[1] == split and key in greedy]
+            solved = sum(is_solved(record) for record in tried_here)
             wanted = 30 if split == "easy" else 6
-            parts.append(f"{solved}" if len(runs) == wanted else f"{solved} of {len(runs)} run" if runs else "-")
+            parts.append(
+                f"{solved}"
+                if len(tried_here) == wanted
+                else f"{solved} of {len(tried_here)} run"
+                if tried_here
+                else "-"
+            )
         counts = {
             "all": sum(is_solved(greedy.get(key)) for key in keys),
             "short": sum(is_solved(greedy.get(key), SHORT) for key in keys),
@@ -63,7 +68,7 @@ def main() -> None:
         for name, count in counts.items():
             total[name] += count
         both = [key for key in keys if is_solved(greedy.get(key)) and is_solved(lama.get(key))]
-        ours, theirs = (sum(runs[key]["plan_length"] for key in both) for runs in (greedy, lama))
+        ours, theirs = (sum(trials[key].plan_length or 0 for key in both) for trials in (greedy, lama))
         ratio = f"{ours / theirs:.2f} ({len(both)})" if both else "-"
         tried = sum(key in lama for key in keys)
         lama_text = f"{counts['lama']}" if tried == 42 else f"{counts['lama']} of {tried} run" if tried else "-"
@@ -73,15 +78,15 @@ def main() -> None:
     print_largest(greedy)
 
 
-def print_largest(greedy: Runs) -> None:
-    """The largest problem that was solved, and what it took."""
+def print_largest(greedy: Trials) -> None:
+    """Prints the largest solved problem of every domain, and what it took."""
     print("\n| domain | largest solved | objects | jumps | actions | seconds | a jump | memory |")
     print("|---|---|---|---|---|---|---|---|")
-    solved = sorted((run for run in greedy.values() if is_solved(run)), key=lambda run: (run["domain"], run["objects"]))
-    for domain, run in {run["domain"]: run for run in solved}.items():
-        jumps, seconds = run["choices"], run["seconds"]
-        cells = [f"{run['split']} {run['problem']}", run["objects"], jumps, run["plan_length"], f"{seconds:,.0f}"]
-        cells += [f"{seconds / jumps:.2f} s", f"{run['peak_memory_mb'] / 1000:.1f} GB"]
+    solved = sorted(filter(is_solved, greedy.values()), key=lambda record: (record.domain, record.objects or 0))
+    for domain, record in {record.domain: record for record in solved}.items():
+        jumps, seconds = record.jumps or 0, record.seconds or 0.0
+        cells = [f"{record.split} {record.problem}", record.objects, jumps, record.plan_length, f"{seconds:,.0f}"]
+        cells += [f"{seconds / jumps:.2f} s", f"{(record.peak_memory_mb or 0.0) / 1000:.1f} GB"]
         print(f"| {domain} | {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in cells)} |")
 
 

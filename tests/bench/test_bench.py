@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,19 +13,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.bench.doubles import INVALID, children_of, double, is_running, wait_until
 from tests.conftest import ROOT
+from tests.process.doubles import children_of, is_running, wait_until
 
-from saltus.bench import Job, Result, run_job
-from saltus.bench.benchmark import LocalRunner, bench, make_trials
-from saltus.bench.records import RecordFile, read_records
-from saltus.bench.run import WORKER
+from saltus.bench import Record, RecordFile, make_trials, read_records, run_trials
 from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
 from saltus.policy import Limits, Outcome
 from saltus.policy.catalogue import policy_path
+from saltus.process import LocalRunner, PlanJob, PlanResult
 from saltus.task import find_suites, load, read_plan, validate
 
 POLICY = ROOT / "examples" / "blocksworld" / "untrained.safetensors"
@@ -42,6 +39,15 @@ def suites(tmp_path: Path) -> Path:
         write_suite(tmp_path / "suites" / name, name, "training", 4, seed=1)
         write_suite(tmp_path / "suites" / name, name, "validation", 2, seed=1)
     return tmp_path / "suites"
+
+
+def records_of(path: Path) -> list[Record]:
+    """Records of a file without damage; none if it is empty."""
+    if path.stat().st_size == 0:
+        return []
+    read = read_records(path)
+    assert read.warnings == ()
+    return list(read.records)
 
 
 def call(*arguments: object) -> int:
@@ -65,44 +71,44 @@ def test_records_are_complete_and_plans_valid(suites: Path, tmp_path: Path, caps
     out = tmp_path / "records.jsonl"
     options = [suites, "--policy", "goal-count", "--jobs", "2", "--out", out]
     assert call(*options) == ExitCode.SUCCESS
-    assert "12 of 12 runs made now, 0 recorded before" in capsys.readouterr().out
-    records = read_records(out)
+    assert "12 of 12 trials run now, 0 recorded before" in capsys.readouterr().out
+    records = records_of(out)
     found = {suite.name: suite for suite in find_suites(suites)}
     wanted = {(s.name, split, path.stem) for s in found.values() for split, paths in s.splits.items() for path in paths}
-    assert {(record["domain"], record["split"], record["problem"]) for record in records} == wanted
+    assert {(record.domain, record.split, record.problem) for record in records} == wanted
     assert len(records) == len(wanted) == 12
     for record in records:
-        assert (record["outcome"], record["exit_code"], record["threads"]) == ("plan found", 0, 1)
-        suite = found[record["domain"]]
-        problem = next(path for path in suite.splits[record["split"]] if path.stem == record["problem"])
+        assert (record.outcome, record.exit_code, record.threads) == ("plan found", 0, 1)
+        suite = found[record.domain]
+        problem = next(path for path in suite.splits[record.split] if path.stem == record.problem)
         task = load(suite.domain, problem)
-        verdict = validate(task, read_plan(tmp_path / record["plan_file"]))
+        verdict = validate(task, read_plan(tmp_path / record.plan_file))
         assert verdict.valid
-        assert (verdict.length, verdict.cost) == (record["plan_length"], record["plan_cost"])
-        assert record["objects"] == task.object_count
-        assert record["jumps"] > 0
-        assert record["seconds"] >= record["seconds_plan"] > record["seconds_read"] > 0
-        assert 20 < record["peak_memory_mb"] < 1000
+        assert (verdict.length, verdict.cost) == (record.plan_length, record.plan_cost)
+        assert record.objects == task.object_count
+        assert record.jumps > 0
+        assert record.seconds >= record.seconds_plan > record.seconds_read > 0
+        assert 20 < record.peak_memory_mb < 1000
 
     assert call(*options) == ExitCode.SUCCESS  # nothing is left to do
-    assert "0 of 12 runs made now, 12 recorded before" in capsys.readouterr().out
-    assert read_records(out) == records
+    assert "0 of 12 trials run now, 12 recorded before" in capsys.readouterr().out
+    assert records_of(out) == records
 
 
 def test_only_what_is_missing_is_run(suites: Path, tmp_path: Path) -> None:
     out = tmp_path / "records.jsonl"
     options = [suites / "ferry", "--policy", "goal-count", "--out", out]
     assert call(*options, "--split", "validation") == ExitCode.SUCCESS
-    first = read_records(out)
+    first = records_of(out)
     text = out.read_text()
     out.write_text(text + text[:100])  # as a killed writer may leave it
     assert call(*options) == ExitCode.SUCCESS
-    records = read_records(out)
+    records = records_of(out)
     assert records[:2] == first
-    assert Counter(record["split"] for record in records) == {"validation": 2, "training": 4}
+    assert Counter(record.split for record in records) == {"validation": 2, "training": 4}
     assert call(*options, "--split", "validation", "--seed", "1") == ExitCode.SUCCESS
-    assert len(read_records(out)) == 8  # another configuration makes other records
-    assert len({record["configuration"] for record in read_records(out)}) == 2
+    assert len(records_of(out)) == 8  # another configuration makes other records
+    assert len({record.configuration for record in records_of(out)}) == 2
 
 
 def test_a_killed_benchmark_leaves_nothing_and_goes_on(suites: Path, tmp_path: Path) -> None:
@@ -114,26 +120,26 @@ def test_a_killed_benchmark_leaves_nothing_and_goes_on(suites: Path, tmp_path: P
     for name in ("domain.pddl", "p03.pddl", "p100.pddl"):
         (slow / name).symlink_to(blocks / name)
     with start(slow, *SLOW, "--jobs", "2", "--out", out) as process:
-        wait_until(lambda: len(read_records(out)) == 1 if out.exists() else False)
+        wait_until(lambda: len(records_of(out)) == 1 if out.exists() else False)
         (worker,) = children_of(process.pid)
         group = os.getsid(worker)
         assert group == worker != os.getsid(process.pid)
         process.kill()
     wait_until(lambda: not is_running(worker), 5)
-    (kept,) = read_records(out)
-    assert (kept["problem"], kept["outcome"]) == ("p03", "plan found")
-    job = Job("", "", policy="random", limits=Limits(None, 8192.0, None), device="cpu", threads=1)
-    runs = make_trials(find_suites(slow), job)
+    (kept,) = records_of(out)
+    assert (kept.problem, kept.outcome) == ("p03", "plan found")
+    job = PlanJob("", "", policy="random", limits=Limits(None, 8192.0, None), device="cpu", threads=1)
+    trials = make_trials(find_suites(slow), job)
     made: list[str] = []
 
-    def quick(job: Job, **_: object) -> Result:
+    def quick(job: PlanJob, **_: object) -> PlanResult:
         made.append(Path(job.problem).stem)
-        return Result(Outcome.FAILED)
+        return PlanResult(Outcome.FAILED)
 
     with RecordFile(out) as file:
-        bench(runs, file, LocalRunner(2, quick), protocol="open")
+        run_trials(trials, file, LocalRunner(2, quick), protocol="open")
     assert made == ["p100"]
-    assert [record["problem"] for record in read_records(out)] == ["p03", "p100"]
+    assert [record.problem for record in records_of(out)] == ["p03", "p100"]
 
 
 def test_ctrl_c_stops_all_processes_and_records_nothing_of_them(tmp_path: Path) -> None:
@@ -146,10 +152,10 @@ def test_ctrl_c_stops_all_processes_and_records_nothing_of_them(tmp_path: Path) 
         (worker,) = children_of(process.pid)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=20)
-    told = f"saltus: warning: 0 of 1 runs are in {out}; the same command goes on with the others\n"
+    told = f"saltus: warning: 0 of 1 trials are in {out}; the same command continues with the others\n"
     assert (process.returncode, errors) == (ExitCode.INTERRUPTED, told + "saltus: error: interrupted\n")
     assert not is_running(worker)
-    assert read_records(out) == []
+    assert records_of(out) == []
 
 
 def test_a_worker_that_is_killed_is_a_crash_and_the_benchmark_goes_on(suites: Path, tmp_path: Path) -> None:
@@ -165,74 +171,29 @@ def test_a_worker_that_is_killed_is_a_crash_and_the_benchmark_goes_on(suites: Pa
         output, _ = process.communicate(timeout=30)
     assert process.returncode == ExitCode.CRITICAL_ERROR
     assert "1 crash" in output
-    records = {record["problem"]: record for record in read_records(out)}
-    assert records["p100"]["outcome"] == "crash"
-    assert records["p100"]["detail"] == "killed by SIGSEGV"
-    assert records["z03"]["outcome"] == "plan found"
-
-
-def test_faults_of_the_planner_are_recorded(tmp_path: Path) -> None:
-    blocks = ROOT / "examples" / "blocksworld"
-    job = Job(str(blocks / "domain.pddl"), str(blocks / "p03.pddl"), policy="goal-count")
-    result = run_job(job, worker=INVALID)
-    assert (result.outcome, result.plan, result.exit_code) == (Outcome.INVALID, None, 32)
-    assert "step 1 (pickup a): precondition (clear a) does not hold" in result.detail
-    result = run_job(job, worker=double("raise RuntimeError('planted')"))
-    assert (result.outcome, result.detail) == (
-        Outcome.CRASH,
-        "exit code 1 without a result: RuntimeError: planted",
-    )
-    result = run_job(job, worker=double("sys.exit(0)"))
-    assert (result.outcome, result.detail) == (Outcome.CRASH, "exit code 0 without a result")
-
-
-def test_an_error_in_the_worker_says_where(tmp_path: Path) -> None:
-    blocks = ROOT / "examples" / "blocksworld"
-    code = "from saltus.bench import worker\ndef solve(job, told, send):\n    raise {}\nworker.work(solve)"
-    job = Job(str(blocks / "domain.pddl"), str(blocks / "p03.pddl"))
-    expected = {
-        "ZeroDivisionError('planted')": (Outcome.CRASH, "ZeroDivisionError: planted (<string>:3)"),
-        "MemoryError": (Outcome.MEMORY, "MemoryError: "),
-        'RuntimeError("DefaultCPUAllocator: can\'t allocate memory")': (
-            Outcome.MEMORY,
-            "RuntimeError: DefaultCPUAllocator: can't allocate memory",
-        ),
-    }
-    for error, outcome in expected.items():
-        result = run_job(job, worker=[sys.executable, "-c", code.format(error)])
-        assert (result.outcome, result.detail) == outcome
-
-
-def test_a_plan_that_was_told_counts_whatever_happens_afterwards() -> None:
-    told = "send('plan', steps=['pickup a'], cost=1.0, unit_cost=True);"
-    job = Job("d", "p", limits=Limits(seconds=1))
-    for code, detail in (
-        ("time.sleep(60)", "then time limit"),
-        ("os.abort()", "then crash: killed by SIGABRT"),
-        ("send('end', outcome='memory limit', detail='x')", "then memory limit: x"),
-    ):
-        result = run_job(job, worker=double(told + code))
-        assert (result.outcome, result.cost, result.detail) == (Outcome.FOUND, 1.0, detail)
-        assert result.plan is not None
+    records = {record.problem: record for record in records_of(out)}
+    assert records["p100"].outcome == "crash"
+    assert records["p100"].detail == "killed by SIGSEGV"
+    assert records["z03"].outcome == "plan found"
 
 
 def test_an_error_while_recording_stops_the_benchmark(suites: Path, tmp_path: Path) -> None:
-    runs = make_trials(find_suites(suites), Job("", "", policy="goal-count"))
+    trials = make_trials(find_suites(suites), PlanJob("", "", policy="goal-count"))
 
     class Full(RecordFile):
-        def append(self, record: dict) -> None:
+        def append(self, record: Record) -> None:
             raise InputError("disk full")
 
     with Full(tmp_path / "records.jsonl") as file, pytest.raises(InputError, match="disk full"):
-        bench(runs, file, LocalRunner(2), protocol="open")
+        run_trials(trials, file, LocalRunner(2), protocol="open")
     assert children_of(os.getpid()) == []
 
 
 def test_a_name_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "blocksworld").mkdir()  # as where the suites are
     monkeypatch.chdir(tmp_path)
-    runs = make_trials(find_suites(ROOT / "examples" / "blocksworld"), Job("", "", policy="blocksworld"))
-    assert {run.job.policy for run in runs} == {str(policy_path("blocksworld"))}
+    trials = make_trials(find_suites(ROOT / "examples" / "blocksworld"), PlanJob("", "", policy="blocksworld"))
+    assert {run.job.policy for run in trials} == {str(policy_path("blocksworld"))}
 
 
 def test_policies_of_suites(suites: Path, tmp_path: Path) -> None:
@@ -240,26 +201,29 @@ def test_policies_of_suites(suites: Path, tmp_path: Path) -> None:
     folder = tmp_path / "policies"
     folder.mkdir()
     (folder / "any-name.safetensors").symlink_to(POLICY)
-    runs = make_trials(blocks, Job("", "", policy=str(folder)))
-    assert {Path(run.job.policy).name for run in runs} == {"any-name.safetensors"}
+    trials = make_trials(blocks, PlanJob("", "", policy=str(folder)))
+    assert {Path(run.job.policy).name for run in trials} == {"any-name.safetensors"}
     with pytest.raises(NoPolicyError, match=r"fits the domain '.*saltus train.*goal-count"):
-        make_trials(find_suites(suites), Job("", "", policy=str(folder)))
+        make_trials(find_suites(suites), PlanJob("", "", policy=str(folder)))
     warnings: list[str] = []
-    assert make_trials([*find_suites(suites), *blocks], Job("", "", policy=str(folder)), warn=warnings.append) == runs
+    assert (
+        make_trials([*find_suites(suites), *blocks], PlanJob("", "", policy=str(folder)), warn=warnings.append)
+        == trials
+    )
     assert [text.partition("fits the domain ")[2].partition(" ")[0] for text in warnings] == ["'ferry'", "'miconic'"]
     write_suite(tmp_path / "more" / "ferry", "ferry", "easy", 1, seed=1)
     both = [*find_suites(tmp_path / "more"), *blocks]
     with pytest.raises(NoPolicyError, match="'ferry'"):  # nothing is left of the split
-        make_trials(both, Job("", "", policy=str(folder)), ["easy"])
+        make_trials(both, PlanJob("", "", policy=str(folder)), ["easy"])
     warnings.clear()
-    assert make_trials(both, Job("", "", policy=str(folder)), ["training"], warn=warnings.append)
+    assert make_trials(both, PlanJob("", "", policy=str(folder)), ["training"], warn=warnings.append)
     assert warnings == []  # it has no such split
     with pytest.raises(PolicyError, match="no such file"):
-        make_trials(blocks, Job("", "", policy="none.safetensors"))
+        make_trials(blocks, PlanJob("", "", policy="none.safetensors"))
     with pytest.raises(PolicyError, match=r"there is no policy 'goal-cuont'.*did you mean 'goal-count'"):
-        make_trials(blocks, Job("", "", policy="goal-cuont"))
+        make_trials(blocks, PlanJob("", "", policy="goal-cuont"))
     with pytest.raises(ConfigurationError, match="no split 'trainin'; did you mean 'training'"):
-        make_trials(blocks, Job("", "", policy="random"), ["trainin"])
+        make_trials(blocks, PlanJob("", "", policy="random"), ["trainin"])
 
 
 def test_problems_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
@@ -268,8 +232,8 @@ def test_problems_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
         path = tmp_path / f"{place}.pddl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("")
-    runs = make_trials(find_suites(tmp_path), Job("", "", policy="random"))
-    assert [run.problem for run in runs] == ["easy-p01", "hard-p01", "p02"]
+    trials = make_trials(find_suites(tmp_path), PlanJob("", "", policy="random"))
+    assert [run.problem for run in trials] == ["easy-p01", "hard-p01", "p02"]
 
 
 def test_a_policy_of_another_domain_and_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
@@ -277,19 +241,19 @@ def test_a_policy_of_another_domain_and_bad_files_are_outcomes(suites: Path, tmp
     (ferry / "training" / "p001.pddl").write_text("(define")
     out = tmp_path / "records.jsonl"
     assert call(ferry, "--policy", POLICY, "--split", "validation", "--out", out) == ExitCode.SUCCESS
-    assert [record["outcome"] for record in read_records(out)] == ["wrong policy"] * 2
-    assert "trained on another domain than 'ferry'" in read_records(out)[0]["detail"]
+    assert [record.outcome for record in records_of(out)] == ["wrong policy"] * 2
+    assert "trained on another domain than 'ferry'" in records_of(out)[0].detail
     assert call(ferry, "--policy", "random", "--max-jumps", "1", "--split", "training", "--out", out) == 0
-    record = next(entry for entry in read_records(out)[2:] if entry["problem"] == "p001")
-    assert (record["outcome"], record["exit_code"], record["objects"]) == ("input error", 31, None)
-    assert "p001.pddl:1:1: parenthesis is never closed" in record["detail"]
+    record = next(entry for entry in records_of(out)[2:] if entry.problem == "p001")
+    assert (record.outcome, record.exit_code, record.objects) == ("input error", 31, None)
+    assert "p001.pddl:1:1: parenthesis is never closed" in record.detail
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--planner", "fd"], "--planner fd: expected one of policy, lama"),
-        (["--planner", "lama", "--search"], "takes none of --policy, --search and --improve"),
+        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search or --improve"),
         (["--split", "nope"], "there is no split 'nope'"),
         (["--protocol", "ipc"], "--protocol ipc: expected one of paper, open"),
         (["--device", "tpu"], "--device tpu: expected one of"),
@@ -303,7 +267,7 @@ def test_usage_errors(options: list[str], message: str, tmp_path: Path, capsys: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_shipped_policies_the_error_names_what_is_missing(
+def test_without_bundled_policies_the_error_names_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("saltus.policy.catalogue.POLICIES", tmp_path)
@@ -316,14 +280,14 @@ def test_lama(suites: Path, tmp_path: Path) -> None:
     out = tmp_path / "records.jsonl"
     options = [suites / "ferry", "--planner", "lama", "--split", "validation", "--jobs", "2", "--out", out]
     assert call(*options, "--time-limit", "60") == ExitCode.SUCCESS
-    for record in read_records(out):
-        assert (record["outcome"], record["policy"], record["method"]) == ("plan found", "lama-first", "lama-first")
-        task = load(suites / "ferry" / "domain.pddl", suites / "ferry" / "validation" / f"{record['problem']}.pddl")
-        assert validate(task, read_plan(tmp_path / record["plan_file"]))
+    for record in records_of(out):
+        assert (record.outcome, record.policy, record.method) == ("plan found", "lama-first", "lama-first")
+        task = load(suites / "ferry" / "domain.pddl", suites / "ferry" / "validation" / f"{record.problem}.pddl")
+        assert validate(task, read_plan(tmp_path / record.plan_file))
     assert call(*options, "--time-limit", "0.1") == ExitCode.SUCCESS
-    records = read_records(out)
-    assert [record["outcome"] for record in records[2:]] == ["time limit"] * 2
-    assert len({record["configuration"] for record in records}) == 2
+    records = records_of(out)
+    assert [record.outcome for record in records[2:]] == ["time limit"] * 2
+    assert len({record.configuration for record in records}) == 2
 
 
 @NEEDS_LAMA
@@ -353,7 +317,7 @@ def test_ray(suites: Path, tmp_path: Path) -> None:
     timed = ("seconds", "memory", "started", "plan_file")
 
     def comparable(name: str) -> list[dict]:
-        records = sorted(read_records(tmp_path / name), key=lambda record: record["problem"])
+        records = [record.to_json() for record in sorted(records_of(tmp_path / name), key=lambda entry: entry.problem)]
         return [{k: v for k, v in record.items() if not any(word in k for word in timed)} for record in records]
 
     assert comparable("ray.jsonl") == comparable("local.jsonl")
@@ -367,9 +331,3 @@ def test_ray_is_asked_for_where_it_is_missing(
     code = call(ROOT / "examples" / "blocksworld", "--policy", "random", "--ray", "local", "--out", "none.jsonl")
     assert code == ExitCode.USAGE_ERROR
     assert "pip install 'saltus[cluster]'" in capsys.readouterr().err
-
-
-def test_the_worker_is_the_real_one() -> None:
-    assert WORKER[-1] == "saltus.bench.worker"
-    job = Job("d", "p", prefix="dk", limits=Limits(1.0, 2.0, 3), search=True, threads=2)
-    assert Job.from_json(json.loads(json.dumps({**job.to_json(), "parent": 1}))) == job

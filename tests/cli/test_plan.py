@@ -14,12 +14,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.bench.doubles import INVALID, children_of, double, is_running, wait_until
 from tests.conftest import ROOT
 from tests.policy.test_rollout import CHAIN
+from tests.process.doubles import INVALID, children_of, double, is_running, wait_until
 
 import saltus
-from saltus.bench import run_job
 from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.cli.options import limits_of
@@ -27,6 +26,7 @@ from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.policy import Limits, Outcome
 from saltus.policy.outcome import EXIT_CODES
+from saltus.process import run_job
 
 EXAMPLES = ROOT / "examples" / "blocksworld"
 BLOCKS = [str(EXAMPLES / "domain.pddl"), str(EXAMPLES / "p03.pddl")]
@@ -79,7 +79,7 @@ def test_the_record_of_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     code, record, errors = plan(*BLOCKS, "--policy", "goal-count", "--plan-file", "x.plan", capsys=capsys)
     assert (code, errors) == (0, "")
     assert (record["outcome"], record["found_by"], record["plan_file"]) == ("plan found", "greedy", "x.plan")
-    assert record["limits"] == {"seconds": 1800.0, "memory_mb": 8192.0, "jumps": None}
+    assert record["limits"] == {"seconds": 1800.0, "memory_mb": 8192.0, "max_jumps": None}
     assert record["method"] == "goal-count"
 
 
@@ -103,6 +103,10 @@ def test_policy_failed_and_the_search_that_helps(tmp_path: Path, capsys: pytest.
     task = [str(tmp_path / "spanner" / "domain.pddl"), str(tmp_path / "spanner" / "training" / "p006.pddl")]
     code, record, errors = plan(*task, "--policy", "goal-count", capsys=capsys)
     assert (code, record["outcome"], record["plan_file"], errors) == (ExitCode.NO_PLAN, "policy failed", None, "")
+    assert run(["plan", *task, "--policy", "goal-count"]) == ExitCode.NO_PLAN
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("no plan: policy failed (")
+    assert last.endswith(" s; try --search")
     code, record, _ = plan(*task, "--policy", "goal-count", "--search", capsys=capsys)
     assert (code, record["outcome"], record["found_by"]) == (0, "plan found", "search")
     assert (record["greedy_outcome"], record["search"]) == ("policy failed", True)
@@ -115,7 +119,9 @@ def test_no_applicable_jump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     code, record, errors = plan(*task, "--policy", "random", "--search", capsys=capsys)
     assert (code, record["outcome"], errors) == (ExitCode.NO_PLAN, "no applicable jump", "")
     assert run(["plan", *task, "--policy", "random"]) == ExitCode.NO_PLAN
-    assert capsys.readouterr().out.startswith("no plan: no applicable jump; 0 jumps, ")
+    shown = capsys.readouterr().out
+    assert shown.startswith("no plan: no applicable jump; 0 jumps, ")
+    assert "--search" not in shown  # it would not help
 
 
 def test_jump_limit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,7 +236,7 @@ def test_a_policy_file(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_invalid_plan_is_an_error_and_not_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("saltus.cli.plan.run_job", functools.partial(run_job, worker=INVALID))
+    monkeypatch.setattr("saltus.cli.plan.run_job", functools.partial(run_job, command=INVALID))
     code, record, errors = plan(*BLOCKS, "--policy", "goal-count", "--search", "--improve", capsys=capsys)
     assert (code, record["outcome"], record["plan_file"]) == (ExitCode.CRITICAL_ERROR, "invalid plan", None)
     assert errors.startswith("saltus: error: invalid plan: step 1 (pickup a): precondition (clear a) does not hold")
@@ -238,7 +244,7 @@ def test_an_invalid_plan_is_an_error_and_not_written(
 
 
 def test_a_crash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("saltus.cli.plan.run_job", functools.partial(run_job, worker=double("os.abort()")))
+    monkeypatch.setattr("saltus.cli.plan.run_job", functools.partial(run_job, command=double("os.abort()")))
     code, record, errors = plan(*BLOCKS, "--policy", "goal-count", capsys=capsys)
     assert (code, record["outcome"]) == (ExitCode.CRITICAL_ERROR, "crash")
     assert errors == "saltus: error: crash: killed by SIGABRT\n"
@@ -271,7 +277,7 @@ def test_no_process_survives_the_program(signal_number: int) -> None:
 
 
 def test_progress_on_a_terminal() -> None:
-    """Choices, goals, tree size and seconds; nothing of it on standard output."""
+    """Jumps, goals, tree size and seconds; nothing of it on standard output."""
     leader, follower = pty.openpty()
     program = Path(sys.executable).with_name("saltus")
     command = [program, "plan", *LARGE, "--policy", "random", "--time-limit", "3"]
@@ -316,7 +322,7 @@ def test_ipc_plan_without_a_policy_searches_with_goal_counts(
 ) -> None:
     assert run(["ipc-plan", "none/dk", *BLOCKS, "plan", "--improve"]) == ExitCode.SUCCESS
     output = capsys.readouterr()
-    assert "none/dk: no policy; expected none/dk.1, …; going on with goal-count" in output.err
+    assert "none/dk: no policy; expected none/dk.1, …; continuing with goal-count" in output.err
     assert [path.name for path in tmp_path.iterdir()] == ["plan"]  # better plans take the place of worse ones
     assert saltus.validate(saltus.load(*BLOCKS), saltus.read_plan("plan"))
 

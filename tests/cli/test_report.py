@@ -84,9 +84,9 @@ def test_warnings_go_to_standard_error_and_into_the_page(tmp_path: Path, capsys:
         file.write('{"format": "saltus-rec')
     assert run(["report", str(path), "--html", str(tmp_path / "page.html")]) == ExitCode.SUCCESS
     damaged, doubled = capsys.readouterr().err.splitlines()
-    assert damaged.startswith(f"saltus: warning: {path}:3:12: damaged line left out: no JSON: ")
-    assert doubled.startswith(f"saltus: warning: {path}:2: ferry easy p01 is doubled, first in line 1 (both ")
-    assert f"{path}:2: ferry easy p01 is doubled" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert damaged.startswith(f"saltus: warning: {path}:3:12: damaged line ignored: not JSON: ")
+    assert doubled.startswith(f"saltus: warning: {path}:2: duplicate record of ferry easy p01, first in line 1 (both ")
+    assert f"{path}:2: duplicate record of ferry easy p01" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_warnings_go_to_standard_error_and_into_the_page(tmp_path: Path, capsys:
     [
         (["report"], ExitCode.USAGE_ERROR, "nothing to report: name a record file, or a training run with --run"),
         (["report", "none.jsonl"], ExitCode.INPUT_ERROR, "none.jsonl: cannot be read: No such file or directory"),
-        (["report", "text"], ExitCode.INPUT_ERROR, "text:1:1: no record file: no JSON: "),
+        (["report", "text"], ExitCode.INPUT_ERROR, "text:1:1: not a results file: not JSON: "),
         (["report", "empty"], ExitCode.INPUT_ERROR, "empty: no records in this file"),
         (["report", "good", "--html", "none/a.html"], ExitCode.INPUT_ERROR, "none/a.html: cannot be written: No such"),
         (["report", "good", "--run", "none"], ExitCode.INPUT_ERROR, "none: no such folder"),

@@ -18,13 +18,12 @@ import torch
 from rich.console import Console
 from safetensors.torch import load_file
 from tests.learn.small import small_tasks
+from tests.process.doubles import PROGRAM
 
 from saltus.cli.main import run as command
 from saltus.cli.train import shown
 from saltus.domains.suite import write_suite
-from saltus.errors import ConfigurationError
 from saltus.learn import load_configuration, load_problems, open_run
-from saltus.learn.fleet import PROGRAM, Job, run_jobs
 from saltus.learn.folder import RunFolder
 from saltus.learn.problems import hold_out
 from saltus.learn.validation import Coverage, Validation
@@ -509,73 +508,6 @@ class TestWrongInput:
         start = text.index("(:goal")
         (copy / "training" / "p003.pddl").write_text(text[:start] + "(:goal (and (on b1 b2) (on b2 b1))))")
         assert command(["train", str(copy), "--out", str(copy.parent / "out"), *options(episodes=3)]) == 0
-
-
-def test_train_all_trains_every_domain_and_seed_and_goes_on(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "suites"
-    folder.mkdir()
-    shutil.copytree(suite, folder / "one")
-    (folder / "broken").mkdir()
-    (folder / "broken" / "domain.pddl").write_text("(define (domain x))")
-    (folder / "broken" / "p1.pddl").write_text("(define")
-    arguments = ["train-all", str(folder), "--out", str(tmp_path / "runs"), "--seeds", "2", "--jobs", "2"]
-    short = options(episodes=2)[:-2]
-    short = [part for i, part in enumerate(short) if part != "--threads" and (i == 0 or short[i - 1] != "--threads")]
-    assert command([*arguments, *short]) == 31
-    shown = capsys.readouterr().out
-    assert shown.count("done after 2 episodes") == 2
-    assert shown.count("broken seed") == 2
-    assert "exit code 31" in shown
-    assert {path.parent.name for path in (tmp_path / "runs" / "one").glob("*/policy.safetensors")} == {
-        "seed-0",
-        "seed-1",
-    }
-    assert command([*arguments, "--domain", "one", *short]) == 0  # nothing left to do
-    assert capsys.readouterr().out.count("done after 2 episodes") == 2
-    assert command([*arguments, "--domain", "two", *short]) == 33
-    again = [*arguments, "--domain", "one", "--seeds", "1", *short]
-    assert command([*again, "--set", "batch=5"]) == 33
-    assert "training.batch" in capsys.readouterr().out
-    assert command([*again, "--set", "episodes=3"]) == 0
-    assert capsys.readouterr().out.count("done after 3 episodes") == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_train_all_leaves_no_run_behind(suite: Path, tmp_path: Path, number: int) -> None:
-    settings = [*FAST, "episodes=100000", "validate_every=100000", "checkpoint_every=100000"]
-    process = subprocess.Popen(
-        [*PROGRAM, "train-all", str(suite), "--out", str(tmp_path), "--seeds", "2", "--jobs", "1", "--device", "cpu"]
-        + [part for text in settings for part in ("--set", text)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    first, second = (tmp_path / suite.name / f"seed-{seed}" for seed in (0, 1))
-    wait_until(lambda: (first / "log.jsonl").exists() and (first / "log.jsonl").read_text().count("\n") >= 2)
-    process.send_signal(number)
-    assert process.wait(timeout=60) == (130 if number == signal.SIGTERM else -number)
-
-    def is_free() -> bool:
-        folder = RunFolder(first)
-        try:
-            folder.hold()
-        except ConfigurationError:
-            return False
-        folder.close()
-        return True
-
-    wait_until(is_free)
-    assert (first / "state.safetensors").exists()  # it was told, not killed
-    assert not (second / "config.json").exists()
-
-
-def test_a_run_that_cannot_be_started_is_no_obstacle_to_others(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    job = Job("one", 0, tmp_path, tmp_path / "file" / "seed-0", ())
-    (result,) = run_jobs([job], 1)
-    assert result.code == 31
-    assert "Not a directory" in result.summary
 
 
 def test_half_a_line_does_not_stay_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

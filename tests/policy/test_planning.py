@@ -182,7 +182,7 @@ def test_the_search_ends_where_all_states_were_decided_about() -> None:
     task = roads("a-b b-a b-c c-a c-d", "a", "g")
     policy = Named(dict.fromkeys("abcd", -1.0))
     end = last(policy, task, search=True)
-    assert (end.outcome, end.detail) == (Outcome.FAILED, "the search came to its end")
+    assert (end.outcome, end.detail) == (Outcome.FAILED, "the search has exhausted all reachable states")
     assert sorted(policy.asked) == ["a", "b", "c", "d"]  # each once: what the rollout decided is not decided again
 
 
@@ -251,7 +251,7 @@ def test_the_goal_search_may_end_first() -> None:
     policy = Named(dict.fromkeys("abcd", -1.0))
     other = GoalCountPolicy(np.random.default_rng(0), policy.lookahead)
     end = last(policy, task, search=True, goal_policy=other)
-    assert (end.outcome, end.detail) == (Outcome.FAILED, "the search came to its end")
+    assert (end.outcome, end.detail) == (Outcome.FAILED, "the search has exhausted all reachable states")
     assert end.goal_search_decisions <= 4
     assert sorted(policy.asked) == ["a", "b", "c", "d"]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from saltus.bench.record import VERSION, parse_record
+from saltus.bench.records import RecordList
 from saltus.report.paper import read_paper
-from saltus.report.records import Record, RecordFile
 from saltus.report.series import Series, make_series
 
-FIELDS = Record.__dataclass_fields__.keys() - {"version"}
 SPLITS = {"easy": 1.0, "medium": 0.8, "hard": 0.35}
 """Splits and the chance of a good policy there."""
 
@@ -21,7 +21,7 @@ def record(domain: str = "ferry", split: str = "easy", problem: str = "p01", **c
     """One record as `bench` writes it, some fields changed."""
     fields: dict[str, Any] = {
         "format": "saltus-record",
-        "version": 1,
+        "version": VERSION,
         "domain": domain,
         "split": split,
         "problem": problem,
@@ -48,7 +48,7 @@ def record(domain: str = "ferry", split: str = "easy", problem: str = "p01", **c
         "seconds_graph": 0.1,
         "seconds_network": 0.2,
         "peak_memory_mb": 612.0,
-        "limits": {"seconds": 1800, "memory_mb": 8192, "jumps": None},
+        "limits": {"seconds": 1800, "memory_mb": 8192, "max_jumps": None},
         "device": "cpu",
         "plan_file": None,
         "versions": {"saltus": "0.1.0", "python": "3.12.3", "torch": "2.13.0"},
@@ -104,11 +104,9 @@ def series_of(*files: Sequence[dict[str, Any]]) -> list[Series]:
     """The series of lists of records."""
     read = []
     for number, entries in enumerate(files):
-        records = [
-            Record(**{key: entry[key] for key in entry.keys() & FIELDS}, file=f"file{number}.jsonl", line=i + 1)
-            for i, entry in enumerate(entries)
-        ]
-        read.append(RecordFile(f"file{number}.jsonl", tuple(records)))
+        name = f"file{number}.jsonl"
+        records = [parse_record(json.dumps(entry).encode(), name, i + 1) for i, entry in enumerate(entries)]
+        read.append(RecordList(name, tuple(records)))
     return make_series(read)[0]
 
 

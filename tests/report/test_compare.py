@@ -42,7 +42,7 @@ def test_a_pair_is_compared_on_what_both_solved() -> None:
     ]
     ratios = [[row.cells[i].sign for i in (7, 10)] for row in table.rows]
     assert ratios == [["better", "better"], ["", "better"], ["better", "better"]]
-    assert "1 problem only tried by aiw-ad left out." in table.notes
+    assert "1 problem tried only by aiw-ad: left out." in table.notes
 
 
 def test_ratios_are_means_of_ratios_not_ratios_of_sums() -> None:

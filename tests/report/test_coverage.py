@@ -130,7 +130,7 @@ def test_unexplained_errors_worst_first() -> None:
     ]
     assert table.texts()[2] == ["crash", "aiw-ad", "ferry", "easy", "p5", "Segmentation fault", "file0.jsonl:6"]
     assert table.texts()[1][5] == "a plan without a length"
-    assert table.notes[0].startswith("6 records to look at (plan found: 1, crash: 1, ")
+    assert table.notes[0].startswith("6 records to explain (plan found: 1, crash: 1, ")
     assert unexplained_table(series_of(entries[:1])) is None
 
 
@@ -150,4 +150,4 @@ def test_plans_found_by_search_are_told_apart() -> None:
     table = outcome_table(series_of(entries, [record(method="lama-first", found_by=None)]))
     assert table.texts()[:2] == [["plan found", "2", "1"], ["by search", "1", "-"]]
     row = tables_of(entries)["ipc2023"].rows[-1]
-    assert row.cells[1].title == "plan found: 2; 1 of the plans by search"
+    assert row.cells[1].title == "plan found: 2; 1 plan found by search"

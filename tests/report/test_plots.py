@@ -102,7 +102,7 @@ def test_cactus_has_a_mark_for_every_plan_in_order_of_time() -> None:
         float(mark.get("cx", "")) for mark in marks(root, "c0")
     )
     assert len([path for path in root.iter("path") if "line" in path.get("class", "")]) == 2
-    assert "1 plan without a time left out." in "".join(root.itertext())
+    assert "1 plan without a time: left out." in "".join(root.itertext())
     assert "<b>& (1)" in "".join(root.itertext())
     assert cactus(series_of([record(outcome="crash")])) == ""
 

@@ -1,6 +1,19 @@
-"""Stage `bench`: policies and suites in, records out: one process a problem under hard limits, resumable."""
+"""Stage `bench`: policies and suites in, records out: one process per problem under hard limits, resumable."""
 
-from saltus.bench.job import PLANNERS, Job, Result
-from saltus.bench.run import run_job
+from saltus.bench.benchmark import Tally, Trial, make_trials, run_trials
+from saltus.bench.lama import LamaJob
+from saltus.bench.record import Record, make_record
+from saltus.bench.records import RecordFile, RecordList, read_records
 
-__all__ = ["PLANNERS", "Job", "Result", "run_job"]
+__all__ = [
+    "LamaJob",
+    "Record",
+    "RecordFile",
+    "RecordList",
+    "Tally",
+    "Trial",
+    "make_record",
+    "make_trials",
+    "read_records",
+    "run_trials",
+]

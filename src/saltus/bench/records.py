@@ -1,129 +1,78 @@
-"""Stage `bench`: the file of records: one JSON object a line, one line a run.
+"""Stage `bench`: results files: one record per line (JSON lines), one line per trial.
 
-A record is written whole: one write, then the disk is waited for. A process killed in between leaves at most half a
-line at the end, which is dropped when the file is opened again; a whole record that only misses its end of line is
-kept. Anything else that is no record is an error and stays as it is. A lock keeps two benchmarks from writing to one
-file; the system frees it with the process.
+Reading is tolerant and says where something is wrong: a damaged line, as a killed writer leaves it, is a warning, and
+the rest of the file counts. A file without a single record, another format and a later version are errors.
+
+Writing loses nothing: a record is written whole and synced to the disk. A process killed in between leaves at most half
+a line at the end, which is dropped when the file is opened again; a whole record that only lacks its end of line is
+kept. Anything else that is not a record is an error, and the file stays as it is. A lock keeps two benchmarks from
+writing to the same file.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import platform
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from saltus.bench.job import LAMA, LAMA_NAME, Job, Result
-from saltus.errors import InputError
-from saltus.policy.catalogue import AUTO, policy_name
-from saltus.policy.policies import YARDSTICKS
+from saltus.bench.record import DamageError, Key, Record, parse_record
+from saltus.errors import InputError, Position
+from saltus.files import lock, read_lines
+from saltus.process import PlanResult
 from saltus.task import write_plan
 
-FORMAT = "saltus-record"
-VERSION = 1
-
-Record = dict[str, Any]
-Key = tuple[str, str, str, str]
-"""Configuration, domain, split, problem: what makes a run."""
-
-FIGURES = (
-    "jumps",
-    "search_decisions",
-    "goal_search_decisions",
-    "found_by",
-    "greedy_outcome",
-    "tree_nodes",
-    "largest_tree",
-    "goals",
-    "goal_count",
-    "seconds_read",
-    "seconds_lookahead",
-    "seconds_graph",
-    "seconds_network",
-    "seconds_dead_ends",
-    "seconds_plan",
-)
-"""Of a result, as they stand in a record; null where the run did not come to them."""
+SHOWN_WARNINGS = 5
+"""Warnings of one kind that are shown one by one; further ones are counted."""
 
 
-def make_record(
-    job: Job,
-    result: Result,
-    *,
-    names: tuple[str, str, str],
-    configuration: str,
-    protocol: str,
-    plan_file: str | None,
-    started: str,
-) -> Record:
-    """The record of a run; `names` are domain, split and problem."""
-    domain, split, problem = names
-    lama = job.planner == LAMA
-    known = job.policy != AUTO and job.prefix is None
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "domain": domain,
-        "split": split,
-        "problem": problem,
-        "objects": result.objects,
-        "policy": LAMA_NAME if lama else policy_name(job.policy) if known else result.policy or job.policy,
-        "method": result.method or (LAMA_NAME if lama else job.policy if job.policy in YARDSTICKS else None),
-        "configuration": configuration,
-        "protocol": protocol,
-        "search": job.search,
-        "improve": job.improve,
-        "outcome": result.outcome,
-        "detail": " ".join(result.detail.split()),
-        "exit_code": result.exit_code,
-        "plan_length": len(result.plan) if result.plan is not None else None,
-        "plan_cost": result.cost,
-        **{name: result.figures.get(name) for name in FIGURES},
-        "seconds": round(result.seconds, 4),
-        "peak_memory_mb": None if result.peak_memory_mb is None else round(result.peak_memory_mb, 1),
-        "limits": {
-            "seconds": job.limits.seconds,
-            "memory_mb": job.limits.memory_mb,
-            "jumps": job.limits.max_jumps,
-        },
-        "device": result.device or job.device,
-        "threads": job.threads,
-        "seed": job.seed,
-        "plan_file": plan_file,
-        "versions": versions(),
-        "started": started,
-        "host": platform.node(),
-    }
+@dataclass(frozen=True)
+class RecordList:
+    """Records of a file, in the file's order."""
+
+    path: str
+    records: tuple[Record, ...]
+    warnings: tuple[str, ...] = ()
 
 
-def versions() -> dict[str, str | None]:
-    """Versions of what computes."""
-    found: dict[str, str | None] = {"saltus": version("saltus"), "python": platform.python_version()}
-    try:
-        found["torch"] = version("torch")
-    except PackageNotFoundError:
-        found["torch"] = None
-    return found
+def read_records(path: str | os.PathLike[str]) -> RecordList:
+    """The records of a file; a line that cannot be read is a warning if other lines can be read."""
+    name = os.fspath(path)
+    records, damaged = _read(read_lines(name), name)
+    if not records:
+        if not damaged:
+            raise InputError(f"{name}: no records in this file")
+        number, damage = damaged[0]
+        raise InputError(f"not a results file: {damage}", Position(name, number, damage.column))
+    warnings = [f"{name}:{number}:{damage.column}: damaged line ignored: {damage}" for number, damage in damaged]
+    return RecordList(name, tuple(records), tuple(limited(warnings, f"{name}: %d more damaged lines ignored")))
 
 
-def timestamp() -> str:
-    """The time in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _read(lines: Iterable[bytes], name: str) -> tuple[list[Record], list[tuple[int, DamageError]]]:
+    """Records of lines, and what is wrong with the other lines, by number."""
+    records: list[Record] = []
+    damaged: list[tuple[int, DamageError]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            records.append(parse_record(line, name, number))
+        except DamageError as error:
+            damaged.append((number, error))
+    return records, damaged
 
 
-def key_of(record: Mapping[str, Any]) -> Key:
-    """What makes the run of a record."""
-    return str(record["configuration"]), str(record["domain"]), str(record["split"]), str(record["problem"])
+def limited(messages: list[str], more: str) -> list[str]:
+    """The first few messages, and how many more there are."""
+    if len(messages) <= SHOWN_WARNINGS:
+        return messages
+    return [*messages[: SHOWN_WARNINGS - 1], more % (len(messages) - SHOWN_WARNINGS + 1)]
 
 
 class RecordFile:
-    """A file of records that is locked, repaired and open for more; use it in a `with` block."""
+    """A results file that is locked, repaired and open for more records; use it in a `with` block."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -137,7 +86,7 @@ class RecordFile:
         except BaseException:
             os.close(self._file)
             raise
-        self.done: set[Key] = {key_of(record) for record in self.records}
+        self.done: set[Key] = {record.key for record in self.records}
 
     def __enter__(self) -> RecordFile:
         return self
@@ -148,22 +97,21 @@ class RecordFile:
         os.close(self._file)
 
     def append(self, record: Record) -> None:
-        """Writes a record; one whose run is already there is a `ValueError`."""
-        key = key_of(record)
-        if key in self.done:
-            raise ValueError(f"{self.path}: there already is a record of {key}")
-        text = json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        """Writes a record; a second record of the same trial is a `ValueError`."""
+        if record.key in self.done:
+            raise ValueError(f"{self.path}: there already is a record of {record.key}")
+        text = json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n"
         try:
             while text:
                 text = text[os.write(self._file, text) :]
             os.fsync(self._file)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        self.done.add(key)
+        self.done.add(record.key)
         self.records.append(record)
 
-    def store_plan(self, result: Result, key: Key) -> str | None:
-        """Where the plan of a result was written, relative to the file of records; None if there is none."""
+    def store_plan(self, result: PlanResult, key: Key) -> str | None:
+        """Where the plan of a result was written, relative to the results file; None if there is no plan."""
         if result.plan is None or result.cost is None:
             return None
         *folders, problem = key
@@ -171,64 +119,32 @@ class RecordFile:
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{place.parent}: cannot be made: {error.strerror or error}") from error
+            raise InputError(f"{place.parent}: cannot be created: {error.strerror or error}") from error
         write_plan(place, result.plan, result.cost, unit_cost=result.unit_cost)
         return place.relative_to(self.path.parent).as_posix()
 
     def _lock(self) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"{self.path}: another benchmark writes to this file") from error
+            free = lock(self._file)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be locked: {error.strerror or error}") from error
+        if not free:
+            raise InputError(f"{self.path}: another benchmark is writing to this file")
 
     def _repair(self) -> list[Record]:
-        """The records there are, once half a line at the end is gone."""
+        """The records of the file, once half a line at its end is dropped."""
+        name = str(self.path)
         text = self.path.read_bytes()
-        whole, _, rest = text.rpartition(b"\n")
+        *lines, rest = text.split(b"\n")
+        records, damaged = _read(lines, name)
+        if damaged:
+            number, damage = damaged[0]
+            raise InputError(f"not a record: {damage}", Position(name, number, damage.column))
         if rest:
             try:
-                _parse(rest)
-            except ValueError:
+                records.append(parse_record(rest, name, len(lines) + 1))
+            except DamageError:
                 os.ftruncate(self._file, len(text) - len(rest))
             else:
                 os.write(self._file, b"\n")
-                whole = text
-        return list(_records(whole, str(self.path)))
-
-
-def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """Records of a file that may be being written: half a line at its end is left out."""
-    name = os.fspath(path)
-    try:
-        text = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
-    whole, _, rest = text.rpartition(b"\n")
-    records = list(_records(whole, name))
-    try:
-        return [*records, _parse(rest)]
-    except ValueError:
         return records
-
-
-def _records(text: bytes, name: str) -> Iterator[Record]:
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        if line.strip():
-            try:
-                yield _parse(line)
-            except ValueError as error:
-                raise InputError(f"{name}:{number}: no record: {error}") from error
-
-
-def _parse(line: bytes) -> Record:
-    record = json.loads(line)
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise ValueError(f"expected an object of format {FORMAT!r}")
-    if not isinstance(record.get("version"), int) or record["version"] > VERSION:
-        raise ValueError(f"version {record.get('version')}, this program reads up to {VERSION}")
-    missing = [name for name in ("configuration", "domain", "split", "problem") if name not in record]
-    if missing:
-        raise ValueError(f"{missing[0]!r} is missing")
-    return record

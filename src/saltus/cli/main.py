@@ -16,7 +16,20 @@ import typer
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import saltus
-from saltus.cli import bench, explain, explore, generate, graph, inspect, output, plan, policies, report, train
+from saltus.cli import (
+    bench,
+    explain,
+    explore,
+    generate,
+    graph,
+    inspect,
+    output,
+    plan,
+    policies,
+    report,
+    train,
+    train_all,
+)
 from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
 
@@ -27,7 +40,7 @@ Parameters = ParamSpec("Parameters")
 COMMANDS: dict[str, Callable[..., int | None]] = {
     "plan": plan.plan,
     "train": train.train,
-    "train-all": train.train_all,
+    "train-all": train_all.train_all,
     "bench": bench.bench,
     "report": report.report,
     "explain": explain.explain,

@@ -1,4 +1,4 @@
-"""Options that several commands share: limits, policies, devices."""
+"""Options that several commands share: limits, devices, parallel runs."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ from saltus.policy.outcome import PROTOCOLS, Limits
 
 MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 
-TimeLimit = Annotated[str | None, typer.Option(help="Wall-clock time: 90, 10m, 1h30m; none for no limit.")]
+TimeLimit = Annotated[
+    str | None, typer.Option(help="Wall-clock time limit, such as 90, 10m or 1h30m; none for no limit.")
+]
 MemoryLimit = Annotated[
-    str | None, typer.Option(help="Resident memory: MiB, or with a suffix K, M or G; none for no limit.")
+    str | None, typer.Option(help="Limit on resident memory in MiB, or with suffix K, M or G; none for no limit.")
 ]
-MaxJumps = Annotated[str | None, typer.Option(help="Most jumps of the greedy rollout; none for no limit.")]
-Protocol = Annotated[
-    str, typer.Option(help="Limits where none are given: paper (1,000 jumps, 60 min) or open (30 min, 8 GB).")
-]
-Device = Annotated[str, typer.Option(help=f"One of {', '.join(DEVICES)}.")]
-Seed = Annotated[int, typer.Option(help="Of the yardsticks random and goal-count.", min=0)]
+MaxJumps = Annotated[str | None, typer.Option(help="Limit on the jumps of the greedy rollout; none for no limit.")]
+Protocol = Annotated[str, typer.Option(help="Default limits: paper (1,000 jumps, 60 min) or open (30 min, 8 GiB).")]
+Device = Annotated[str, typer.Option(help=f"Device for the network: {', '.join(DEVICES)}.")]
+Seed = Annotated[int, typer.Option(help="Random seed of the yardsticks random and goal-count.", min=0)]
 Search = Annotated[
     bool,
     typer.Option(
-        "--search", help="Where the greedy rollout fails, search on with the policy's Q-values, and by goals."
+        "--search", help="If the greedy rollout fails, continue with a search guided by the policy and by goals."
     ),
+]
+Ray = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Run on a Ray cluster; local starts one on this machine.")
 ]
 
 
 def limits_of(protocol: str, time: str | None, memory: str | None, jumps: str | None) -> Limits:
-    """Limits of the protocol, with what was given instead."""
+    """Limits of the protocol, replaced by those that are given."""
     if protocol not in PROTOCOLS:
         raise ConfigurationError(f"--protocol {shorten(protocol)}: expected one of {', '.join(PROTOCOLS)}")
     default = PROTOCOLS[protocol]
@@ -45,7 +48,7 @@ def limits_of(protocol: str, time: str | None, memory: str | None, jumps: str | 
 
 
 def seconds_of(option: str, text: str) -> float | None:
-    """Seconds of 90, 90s, 10m, 1h30m; None for `none`."""
+    """Seconds of a time such as 90, 90s, 10m or 1h30m; None for `none`."""
     if text.strip().lower() == "none":
         return None
     number = r"(\d+(?:\.\d+)?)"
@@ -60,7 +63,7 @@ def seconds_of(option: str, text: str) -> float | None:
 
 
 def check_device(device: str) -> None:
-    """Refuses a device that there is no name for; whether it is there is found out where it is used."""
+    """Rejects an unknown device; whether the device exists is checked where it is used."""
     if device not in DEVICES:
         raise ConfigurationError(f"--device {device}: expected one of {', '.join(DEVICES)}")
 
@@ -72,7 +75,7 @@ def amount(option: str, text: str, units: Mapping[str, float]) -> float | None:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)", text.strip().lower(), re.ASCII)
     if match is None or match[2] not in units:
         suffixes = ", ".join(unit for unit in units if unit)
-        raise ConfigurationError(f"{option} {shorten(text)}: expected a number, with a suffix of {suffixes} or without")
+        raise ConfigurationError(f"{option} {shorten(text)}: expected a number, optionally with suffix {suffixes}")
     value = float(match[1]) * units[match[2]]
     if not 0 < value < math.inf:
         raise ConfigurationError(f"{option} {shorten(text)}: expected more than 0")

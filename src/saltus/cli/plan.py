@@ -6,19 +6,14 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.live import Live
 from rich.text import Text
 
-from saltus.bench import Job, Result, run_job
-from saltus.bench.records import make_record, timestamp
-from saltus.bench.run import check_folder
-from saltus.bench.supervise import Message
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile, Json, ProblemFile
 from saltus.cli.options import (
@@ -34,32 +29,31 @@ from saltus.cli.options import (
 )
 from saltus.errors import ConfigurationError, InputError
 from saltus.policy.catalogue import AUTO, numbered_files
+from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
+from saltus.policy.rollout import Ending
+from saltus.process import Message, PlanJob, PlanResult, run_job
+from saltus.process.runner import timestamp
 from saltus.task import write_plan
-
-ERRORS = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.INVALID, Outcome.CRASH}
-"""Outcomes whose detail is an error message."""
-
-REFUSED = {Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY}
-"""Outcomes that leave plans of an earlier call where they are."""
 
 PROGRAM = "saltus"
 
 FALLBACK = "goal-count"
-"""What `ipc-plan` searches with where nothing was learned."""
+"""Policy of `ipc-plan` if nothing was learned."""
 
-PlanFile = Annotated[Path, typer.Option(help="File to write; with --improve FILE.1, FILE.2, …")]
+PlanFile = Annotated[Path, typer.Option(help="File for the plan; with --improve: FILE.1, FILE.2, …")]
 Improve = Annotated[
-    bool, typer.Option("--improve", help="Shorten the plan until the time limit, or until nothing helps any more.")
+    bool, typer.Option("--improve", help="Improve the plan until the time limit or until nothing helps.")
 ]
-Threads = Annotated[int | None, typer.Option(help="Threads; one a core without.", min=1)]
+Threads = Annotated[int | None, typer.Option(help="Number of threads (default: one per core).", min=1)]
 
 
 def plan(
     domain: DomainFile,
     problem: ProblemFile,
     policy: Annotated[
-        str, typer.Option(help="A name, a file, random or goal-count; shipped finds the one that fits the domain.")
+        str,
+        typer.Option(help="A bundled policy, a file, a run folder, random or goal-count; auto finds one that fits."),
     ] = AUTO,
     plan_file: PlanFile = Path("sas_plan"),
     time_limit: TimeLimit = None,
@@ -73,10 +67,10 @@ def plan(
     seed: Seed = 0,
     json: Json = False,
 ) -> int:
-    """Find a plan with a policy: at every state jump to the best state of its lookahead tree.
+    """Find a plan with a policy: in every state, jump to the best state of its lookahead tree.
 
-    The plan is validated before it is written, one action a line. Plans of an earlier call under the same name are
-    removed once problem and policy are read. Limits are kept whatever the program is doing.
+    The plan is validated and then written, one action per line. Plans that an earlier call wrote under the same name
+    are removed once problem and policy have been read. Limits hold whatever the program is doing.
 
     Examples:
 
@@ -87,7 +81,7 @@ def plan(
         saltus plan examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --improve --json
     """
     check_device(device)
-    job = Job(
+    job = PlanJob(
         str(domain),
         str(problem),
         policy=policy,
@@ -104,20 +98,20 @@ def plan(
     result = watched(job, writer)
     show_messages(result)
     if json:
-        names = (str(domain), "", str(problem))
-        output.print_json(
-            make_record(
-                job,
-                result,
-                names=names,
-                configuration=job.configuration(),
-                protocol=protocol,
-                plan_file=writer.last_name(),
-                started=started,
-            )
+        from saltus.bench.record import make_record
+
+        record = make_record(
+            job,
+            result,
+            problem=(str(domain), "", str(problem)),
+            configuration=job.configuration(),
+            protocol=protocol,
+            plan_file=writer.last_name(),
+            started=started,
         )
+        output.print_json(record.to_json())
     else:
-        show_result(result, writer)
+        show_result(job, result, writer)
     return result.exit_code
 
 
@@ -125,25 +119,27 @@ def ipc_plan(
     knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files DK.1, DK.2, …")],
     domain: DomainFile,
     task: ProblemFile,
-    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="File to write.")],
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="File for the plan.")],
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
-    improve: Annotated[bool, typer.Option("--improve", help="Replace PLAN by better plans as they are found.")] = False,
+    improve: Annotated[
+        bool, typer.Option("--improve", help="Replace PLAN with better plans as they are found.")
+    ] = False,
     device: Device = "auto",
     threads: Threads = None,
     seed: Seed = 0,
 ) -> int:
-    """Find a plan as the IPC's learning track asks for it: with the last sound policy of DK.1, DK.2, …
+    """Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …
 
-    Where the greedy rollout fails the search goes on; where no policy is sound it starts with the number of goals.
-    Without options: 30 minutes and 8 GiB.
+    If the greedy rollout fails, a search follows. Without an intact policy, goal-count takes its place. The default
+    limits are 30 minutes and 8 GiB.
 
     Example:
 
         saltus ipc-plan examples/blocksworld/dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl plan.txt
     """
     check_device(device)
-    job = Job(
+    job = PlanJob(
         str(domain),
         str(task),
         policy=FALLBACK,
@@ -159,12 +155,12 @@ def ipc_plan(
     writer.check(domain, task, *numbered_files(knowledge))
     result = watched(job, writer)
     show_messages(result)
-    show_result(result, writer)
+    show_result(job, result, writer)
     return result.exit_code
 
 
 class PlanWriter:
-    """Plan files: one that is replaced, or `.1`, `.2`, … one after the other, as anytime planners write them."""
+    """Plan files: one that is replaced, or `.1`, `.2`, … as anytime planners write them."""
 
     def __init__(self, path: Path, *, numbered: bool) -> None:
         self.path = path
@@ -173,10 +169,14 @@ class PlanWriter:
         self.cleared = False
 
     def check(self, *inputs: Path) -> None:
-        """Refuses a place that cannot be written to, or that of an input."""
-        flaw = check_folder(self.path)
-        if flaw is not None:
-            raise InputError(flaw)
+        """Rejects a path that cannot be written to, or that is an input."""
+        folder = self.path.parent
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder")
+        if self.path.is_dir():
+            raise InputError(f"{self.path}: is a folder")
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"{folder}: cannot be written to")
         places = [self.path, *self.earlier()]
         for path in inputs:
             for place in places:
@@ -190,7 +190,7 @@ class PlanWriter:
         return [path for path in self.path.parent.iterdir() if numbered.fullmatch(path.name) and path.is_file()]
 
     def clear(self) -> None:
-        """Removes plans of an earlier call, so that none is taken for this one's."""
+        """Removes plans of an earlier call, so that none is mistaken for a new one."""
         if self.cleared:
             return
         self.cleared = True
@@ -200,7 +200,7 @@ class PlanWriter:
             except OSError as error:
                 raise InputError(f"{old}: an earlier plan cannot be removed: {error.strerror or error}") from error
 
-    def write(self, result: Result) -> None:
+    def write(self, result: PlanResult) -> None:
         """Writes the plan of a result."""
         if result.plan is None or result.cost is None:
             return
@@ -212,29 +212,29 @@ class PlanWriter:
         return self.path.with_name(f"{self.path.name}.{max(self.written, 1)}") if self.numbered else self.path
 
     def last_name(self) -> str | None:
-        """Where the last plan went; None if there is none."""
+        """Where the last plan went; None if there is no plan."""
         return str(self.last_path()) if self.written else None
 
 
-def watched(job: Job, writer: PlanWriter) -> Result:
-    """The result of a job whose plans are written as they come, with progress on standard error if a terminal."""
+def watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
+    """The result of a job; plans are written as they come, and a terminal shows progress on standard error."""
     result = _watched(job, writer)
-    if result.outcome not in REFUSED:
+    if not result.outcome.is_rejection:
         writer.clear()
     return result
 
 
-def _watched(job: Job, writer: PlanWriter) -> Result:
+def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
     terminal = output.error_console()
     started = program_start()
     if not terminal.is_terminal:
         return run_job(job, lambda message, result: _take(message, result, writer), started=started)
-    so_far: list[Result] = []
+    so_far: list[PlanResult] = []
 
     def line() -> Text:
         return progress_line(so_far[-1] if so_far else None, time.monotonic() - started)
 
-    def watch(message: Message, result: Result) -> None:
+    def watch(message: Message, result: PlanResult) -> None:
         so_far[:] = [result]
         _take(message, result, writer)
 
@@ -243,9 +243,9 @@ def _watched(job: Job, writer: PlanWriter) -> Result:
 
 
 def program_start() -> float:
-    """When this program was started, as a time of `time.monotonic`: its own start counts towards the time limit.
+    """When this program was started, as a time of `time.monotonic`: starting up counts towards the time limit.
 
-    Now, where the process is another program that calls this one's functions, or the system does not say.
+    If the process is another program that calls this function, or the system does not tell: now.
     """
     now = time.monotonic()
     if Path(sys.argv[0]).stem != PROGRAM:
@@ -256,23 +256,23 @@ def program_start() -> float:
     return now
 
 
-def _take(message: Message, result: Result, writer: PlanWriter) -> None:
+def _take(message: Message, result: PlanResult, writer: PlanWriter) -> None:
     if message["event"] == "policy":
         writer.clear()
     if message["event"] == "plan":
         writer.write(result)
 
 
-def progress_line(result: Result | None, seconds: float) -> Text:
-    """What is known while the work goes on: choices, goals, tree size, seconds."""
+def progress_line(result: PlanResult | None, seconds: float) -> Text:
+    """Progress in a line: jumps, goals, tree size, seconds."""
     parts: list[str] = []
-    if result is not None and result.figures.get("jumps") is not None:
+    if result is not None and result.figures.jumps is not None:
         figures = result.figures
-        parts.append(f"{figures['jumps']:,} jumps")
-        if searched := states_searched(figures):
+        parts.append(f"{figures.jumps:,} jumps")
+        if searched := search_text(figures):
             parts.append(searched)
-        parts.append(f"{figures['goals']:,} of {figures['goal_count']:,} goals")
-        parts.append(f"trees of up to {figures['largest_tree']:,} states")
+        parts.append(f"{figures.goals or 0:,} of {figures.goal_count or 0:,} goals")
+        parts.append(f"trees of up to {figures.largest_tree or 0:,} states")
         if result.plan is not None:
             parts.append(f"plan of cost {result.cost:g}")
     else:
@@ -280,35 +280,42 @@ def progress_line(result: Result | None, seconds: float) -> Text:
     return Text(" · ".join([*parts, f"{seconds:.0f} s"]), style="dim")
 
 
-def states_searched(figures: Mapping[str, Any]) -> str:
-    """How far the searches came, in words; nothing where there was none."""
-    policy, beside = figures.get("search_decisions") or 0, figures.get("goal_search_decisions") or 0
-    if not policy and not beside:
+def search_text(figures: Figures) -> str:
+    """How far the searches have come, in words; empty if there was none."""
+    policy, goals = figures.search_decisions or 0, figures.goal_search_decisions or 0
+    if not policy and not goals:
         return ""
-    return f"{policy:,} states searched" + (f" and {beside:,} by goals" if beside else "")
+    return f"{policy:,} states searched" + (f" and {goals:,} by goals" if goals else "")
 
 
-def show_messages(result: Result) -> None:
-    """Warnings and errors on standard error."""
+def show_messages(result: PlanResult) -> None:
+    """Prints warnings and errors to standard error."""
     for warning in result.warnings:
         output.warning(warning)
-    if result.outcome in ERRORS:
+    if result.outcome.is_rejection or result.outcome.is_fault:
         prefix = "" if result.outcome in (Outcome.INPUT, Outcome.UNSUPPORTED) else f"{result.outcome}: "
         output.error(f"{prefix}{result.detail}")
 
 
-def show_result(result: Result, writer: PlanWriter) -> None:
-    """The outcome in a line or two."""
-    if result.outcome in ERRORS:
+def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
+    """Prints the outcome in a line or two."""
+    if result.outcome.is_rejection or result.outcome.is_fault:
         return
     figures = result.figures
-    jumps = f"{figures.get('jumps') or 0:,} jumps"
-    if searched := states_searched(figures):
+    jumps = f"{figures.jumps or 0:,} jumps"
+    if searched := search_text(figures):
         jumps += f", {searched}"
-    if result.outcome is Outcome.FOUND and result.plan is not None:
+    if result.outcome.is_solved and result.plan is not None:
         kind = "unit cost" if result.unit_cost else "general cost"
-        print(f"plan found ({figures['found_by']}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")
+        print(f"plan found ({figures.found_by}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")
         print(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""
-        print(f"no plan: {result.outcome}{reason}; {jumps}, {result.seconds:.2f} s")
+        hint = "; try --search" if search_may_help(job, result) else ""
+        print(f"no plan: {result.outcome}{reason}; {jumps}, {result.seconds:.2f} s{hint}")
+
+
+def search_may_help(job: PlanJob, result: PlanResult) -> bool:
+    """Whether a search could find a plan where the policy alone did not."""
+    is_unsolvable = result.detail == Ending.PROVEN_DEAD_END and not result.figures.jumps
+    return not job.search and result.outcome.allows_search and not is_unsolvable

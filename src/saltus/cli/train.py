@@ -1,12 +1,10 @@
-"""Commands that train: `train`, `train-all` and `ipc-learn`."""
+"""Commands that train: `train` and `ipc-learn`."""
 
 from __future__ import annotations
 
-import os
 import signal
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -27,17 +25,10 @@ from rich.table import Column
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
 from saltus.cli.options import Device, check_device, seconds_of
-from saltus.errors import ConfigurationError, suggestion
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
     from saltus.learn import Event, Run
-
-DEFAULT_CONFIG = "aiw-ad"
-"""Name of the configuration that is used where none is given."""
-
-LINE_EVERY = 10.0
-"""Seconds between lines of progress where there is no terminal."""
 
 WIDE = 100
 """Columns from which on a terminal has room for a bar and long names."""
@@ -132,10 +123,12 @@ def stop_signals() -> Iterator[list[str]]:
 @contextmanager
 def shown(run: Run) -> Iterator[Callable[[Event], None]]:
     """A function that shows events on standard error: on a terminal with a bar, else as a line every few seconds."""
+    from saltus.learn.progress import PlainProgress
+
     terminal = output.error_console()
     episodes = run.trainer.spec.episodes
     if not terminal.is_terminal:
-        yield PlainProgress(episodes).show
+        yield PlainProgress(episodes, output.note).show
         return
     with Progress(*columns(terminal), console=terminal, transient=True) as progress:
         bar = progress.add_task(run.problems.name, total=episodes, completed=run.trainer.episode, text="")
@@ -162,82 +155,6 @@ def columns(terminal: Console) -> list[ProgressColumn]:
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
     ]
-
-
-class PlainProgress:
-    """One line per validation, and one every few seconds between them."""
-
-    def __init__(self, episodes: int) -> None:
-        self.episodes = episodes
-        self.printed = time.monotonic() - LINE_EVERY
-
-    def show(self, event: Event) -> None:
-        """Prints an event if it is due."""
-        now = time.monotonic()
-        is_due = event.kind == "validation" or event.episode == self.episodes
-        if is_due or now - self.printed >= LINE_EVERY:
-            self.printed = now
-            output.note(f"episode {event.episode} of {self.episodes}: {event}")
-
-
-def train_all(
-    suites: Annotated[Path, typer.Argument(help="Folder of suites, one folder a domain.")],
-    out: Annotated[Path, typer.Option(help="Folder of the runs: DOMAIN/seed-N.")],
-    seeds: Annotated[int, typer.Option(help="Runs a domain, with seeds 0, 1, …", min=1)] = 3,
-    jobs: Annotated[int, typer.Option(help="Runs at a time.", min=1)] = 1,
-    domain: Annotated[list[str] | None, typer.Option(help="Only this domain; may be repeated.")] = None,
-    config: Config = None,
-    settings: Settings = None,
-    time_limit: TimeLimit = None,
-    device: Device = "auto",
-    threads: Annotated[int | None, typer.Option(help="Threads a run; cores by jobs by default.", min=1)] = None,
-    ray: Annotated[str | None, typer.Option(help="Address of a Ray cluster, or 'local'.")] = None,
-) -> int:
-    """Train many domains and seeds side by side; runs that exist are resumed, finished ones are left alone.
-
-    Example:
-
-        saltus train-all examples --out runs/all --seeds 1 --config tiny --set episodes=2
-    """
-    from saltus.learn.config import load_configuration
-    from saltus.learn.fleet import Job, run_jobs
-    from saltus.task import find_suites
-
-    if time_limit is not None:
-        seconds_of("--time-limit", time_limit)
-    check_device(device)
-    load_configuration(config, settings or [])  # a wrong one is told before anything is started
-    found = find_suites(suites)
-    known = [suite.name for suite in found]
-    for name in domain or []:
-        if name not in known:
-            raise ConfigurationError(f"--domain {name}: not in {suites}{suggestion(name, known)}")
-    share = threads or max(1, (os.cpu_count() or 1) // jobs)
-    options = ["--device", device, "--threads", str(share), "--config", config or DEFAULT_CONFIG]
-    options += [part for text in settings or [] for part in ("--set", text)]
-    options += ["--time-limit", time_limit] if time_limit is not None else []
-    wanted = [
-        Job(suite.name, seed, suite.domain.parent, out / suite.name / f"seed-{seed}", tuple(options))
-        for seed in range(seeds)
-        for suite in found
-        if not domain or suite.name in domain
-    ]
-    failed = 0
-    with closing(run_jobs(wanted, jobs, ray)) as results, interrupted_by(signal.SIGTERM):
-        for result in results:
-            failed = failed or result.code
-            print(f"{result.job.suite} seed {result.job.seed}: {result.summary}", flush=True)
-    return failed
-
-
-@contextmanager
-def interrupted_by(number: signal.Signals) -> Iterator[None]:
-    """A signal is taken as Ctrl-C is."""
-    before = signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 def ipc_learn(

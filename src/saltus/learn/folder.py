@@ -14,7 +14,6 @@ process at a time trains in a folder.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -27,7 +26,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.files import WriteError, write_whole
+from saltus.files import WriteError, lock, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
 from saltus.learn.trainer import EpisodeReport, Event, Trainer
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
@@ -127,13 +126,13 @@ class RunFolder:
         """Keeps other processes from training in the folder until `close`, or until this process ends."""
         handle = os.open(self.path, os.O_RDONLY)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(handle)
-            raise ConfigurationError(f"{self.path}: another process is training there") from error
+            free = lock(handle)
         except OSError:  # a file system without locks
             os.close(handle)
             return
+        if not free:
+            os.close(handle)
+            raise ConfigurationError(f"{self.path}: another process is training there")
         self._held = handle
 
     def describe(self) -> RunDescription:

@@ -2,8 +2,9 @@
 
 from saltus.policy.catalogue import load_policy
 from saltus.policy.choose import Boltzmann, Greedy
-from saltus.policy.outcome import PROTOCOLS, Limits, Outcome, Progress
-from saltus.policy.planning import Planner, plan_stepwise
+from saltus.policy.figures import Figures
+from saltus.policy.outcome import PROTOCOLS, Limits, Outcome
+from saltus.policy.planning import Planner, Progress, plan_stepwise
 from saltus.policy.policies import YARDSTICKS, GoalCountPolicy, LearnedPolicy, RandomPolicy
 from saltus.policy.rollout import DeadEndRule, Decision, Ending, Policy, Rollout, Step, run_rollout, run_rollouts
 from saltus.policy.search import JumpSearch
@@ -15,6 +16,7 @@ __all__ = [
     "DeadEndRule",
     "Decision",
     "Ending",
+    "Figures",
     "GoalCountPolicy",
     "Greedy",
     "JumpSearch",

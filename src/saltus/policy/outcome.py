@@ -1,7 +1,7 @@
-"""Stage `policy`: how an attempt at a problem may end, under which limits, and what there is to say about it.
+"""Stage `policy`: how planning may end, and under which limits.
 
-Everything here is plain values, without PyTorch: processes that only watch others import it, too. The exit codes are
-Fast Downward's.
+Plain values without PyTorch: processes that only watch others import this module, too. The exit codes are those of
+Fast Downward.
 """
 
 from __future__ import annotations
@@ -9,32 +9,68 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from saltus.errors import ConfigurationError
-from saltus.task import Plan
 
 
 class Outcome(StrEnum):
-    """How an attempt ended; only `FOUND` counts as solved."""
+    """How a call to plan ended, in the order in which reports list outcomes; only `FOUND` counts as solved."""
 
     FOUND = "plan found"
     FAILED = "policy failed"
-    """A dead end, or every state of the tree visited or lost; says nothing about solvability, unless the detail is lost
-    after no jump."""
+    """The rollout got stuck or reached a dead end. Says nothing about solvability, with one exception: after no jump,
+    the detail `proven dead end` means that the problem has no plan."""
     NO_JUMP = "no applicable jump"
     """The initial state has no successor."""
     JUMPS = "jump limit"
     TIME = "time limit"
     MEMORY = "memory limit"
+    CRASH = "crash"
+    INVALID = "invalid plan"
+    """The independent validator rejected the plan: a fault of the program."""
     INPUT = "input error"
     UNSUPPORTED = "unsupported"
     WRONG_POLICY = "wrong policy"
-    INVALID = "invalid plan"
-    """The independent validator refused the plan: a fault of the program."""
-    CRASH = "crash"
+    CONFIGURATION = "configuration error"
     INTERRUPTED = "interrupted"
+
+    @classmethod
+    def of(cls, text: str) -> Outcome | None:
+        """The outcome with this text; None if there is none."""
+        return next((outcome for outcome in cls if outcome == text), None)
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a process that ends in this way."""
+        return EXIT_CODES[self]
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether there is a validated plan."""
+        return self is Outcome.FOUND
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether there is no plan although nothing went wrong: the policy or the limits were not good enough."""
+        return self in (Outcome.FAILED, Outcome.NO_JUMP, Outcome.JUMPS, Outcome.TIME, Outcome.MEMORY)
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the program itself is at fault."""
+        return self in (Outcome.CRASH, Outcome.INVALID)
+
+    @property
+    def is_rejection(self) -> bool:
+        """Whether files, policy or options were rejected before planning began."""
+        return self in (Outcome.INPUT, Outcome.UNSUPPORTED, Outcome.WRONG_POLICY, Outcome.CONFIGURATION)
+
+    @property
+    def allows_search(self) -> bool:
+        """Whether a search may still find a plan after the greedy rollout ended in this way."""
+        return self in (Outcome.FAILED, Outcome.JUMPS, Outcome.TIME)
 
 
 EXIT_CODES = {
@@ -44,29 +80,26 @@ EXIT_CODES = {
     Outcome.JUMPS: 12,
     Outcome.TIME: 23,
     Outcome.MEMORY: 22,
+    Outcome.CRASH: 32,
+    Outcome.INVALID: 32,
     Outcome.INPUT: 31,
     Outcome.UNSUPPORTED: 34,
     Outcome.WRONG_POLICY: 31,
-    Outcome.INVALID: 32,
-    Outcome.CRASH: 32,
+    Outcome.CONFIGURATION: 33,
     Outcome.INTERRUPTED: 130,
 }
-"""What a process that ends so returns."""
-
-OPEN_TO_SEARCH = frozenset({Outcome.FAILED, Outcome.JUMPS, Outcome.TIME})
-"""Endings of the greedy rollout after which a search may still find a plan, if there is time left."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What an attempt may use; None is no bound."""
+    """What planning may use; None for no limit."""
 
     seconds: float | None = None
-    """Wall-clock time, reading the files included."""
+    """Wall-clock time, including the time to read the files."""
     memory_mb: float | None = None
     """Resident memory in MiB."""
     max_jumps: int | None = None
-    """Jumps of the greedy rollout; a search may decide as often again."""
+    """Jumps of the greedy rollout; a search that follows may make as many decisions again."""
 
     def __post_init__(self) -> None:
         for name, value in (("time limit", self.seconds), ("memory limit", self.memory_mb)):
@@ -77,63 +110,31 @@ class Limits:
 
 
 GREEDY_SHARE = 0.5
-"""Of the time, what the greedy rollout may take where a search follows: one that only wanders must not use up all."""
+"""Share of the time limit that the greedy rollout may take if a search follows: a rollout that only wanders must not
+use up all of it."""
 
 PROTOCOLS = {
     "paper": Limits(seconds=3600.0, max_jumps=1000),
     "open": Limits(seconds=1800.0, memory_mb=8192.0),
 }
-"""The paper's limits, and the IPC's without a bound on jumps."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """A moment of an attempt: figures so far, the best plan so far; `outcome` is None while nothing is decided."""
-
-    outcome: Outcome | None = None
-    detail: str = ""
-    greedy_outcome: Outcome | None = None
-    """How the greedy rollout ended, also where a search went on."""
-    found_by: str | None = None
-    """greedy, search, or search beside."""
-    plan: Plan | None = field(default=None, repr=False)
-    cost: float | None = None
-    unit_cost: bool = True
-    jumps: int = 0
-    """Jumps of the greedy rollout."""
-    search_decisions: int = 0
-    """States that the search decided about with the policy."""
-    goal_search_decisions: int = 0
-    """States that the search beside it decided about, by goals reached."""
-    tree_nodes: int = 0
-    """States of all trees."""
-    largest_tree: int = 0
-    goals: int = 0
-    """Most goal literals that held in a state jumped to."""
-    goal_count: int = 0
-    seconds: float = 0.0
-    seconds_dead_ends: float = 0.0
-    """Of them, for asking which states are dead ends."""
-    seconds_plan: float | None = None
-    """When the first plan was found."""
-
-    @property
-    def solved(self) -> bool:
-        """Whether there is a validated plan."""
-        return self.outcome is Outcome.FOUND
+"""The paper's limits, and the IPC's without a limit on jumps."""
 
 
 class Clock:
-    """Seconds that went into the parts of all decisions."""
+    """Seconds spent on each part of all decisions."""
 
     def __init__(self) -> None:
         self.seconds = {"lookahead": 0.0, "graph": 0.0, "network": 0.0}
 
     @contextmanager
     def timing(self, part: str) -> Iterator[None]:
-        """Counts the time inside of a block towards a part."""
+        """Counts the time inside a block towards a part."""
         start = time.perf_counter()
         try:
             yield
         finally:
             self.seconds[part] += time.perf_counter() - start
+
+    def figures(self) -> dict[str, Any]:
+        """The times under the names of the figures: `seconds_lookahead` and so on."""
+        return {f"seconds_{part}": seconds for part, seconds in self.seconds.items()}

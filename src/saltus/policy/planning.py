@@ -1,12 +1,12 @@
 """Stage `policy`: from a policy and a task to a validated plan.
 
-`attempts` is the whole of planning as a generator: the greedy rollout, then, where asked for, a search around the
-policy, with a cheaper one beside it, and the improvement of the plan. It yields a moment of the attempt after every
-decision and every plan, so that whoever takes them can show progress, write plans as they come, or stop. Limits on
-jumps and time are kept between decisions; memory, and time inside of a decision, take a process of one's own to watch
-over (`bench/supervise.py`).
+`plan_stepwise` is all of planning as a generator: the greedy rollout, then, on request, a search around the policy
+with a cheaper goal search next to it, and the improvement of the plan. It yields its progress after every decision and
+every plan, so that the caller can show it, write plans as they come, or stop. Limits on jumps and time are checked
+between decisions; memory, and time within a decision, can only be limited from another process
+(`process/supervisor.py`).
 
-No plan leaves this module that the validator, which shares nothing with the kernel, has not replayed.
+No plan leaves this module before the validator, which shares nothing with the kernel, has replayed it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from saltus.lookahead import LookaheadSpec, Situation
 from saltus.pddl import Domain
+from saltus.policy.figures import Figures
 from saltus.policy.improve import improvements
-from saltus.policy.outcome import GREEDY_SHARE, OPEN_TO_SEARCH, Clock, Limits, Outcome, Progress
+from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Action, Plan, State, Task, validate
@@ -28,17 +29,34 @@ from saltus.task import Action, Plan, State, Task, validate
 NO_LIMITS = Limits()
 
 SEARCH, GOAL_SEARCH = "search", "goal search"
-"""The search around the policy, and the cheap one beside it; who found a plan is told so."""
+"""The search around the policy, and the cheap goal search next to it: values of the figure `found_by`."""
 
 COUNTS = {SEARCH: "search_decisions", GOAL_SEARCH: "goal_search_decisions"}
-"""Where an attempt counts their decisions."""
+"""Figures that count their decisions."""
 
 GOAL_SEARCH_STATES = 10
-"""States of trees that the search beside may look at for each one that the policy's search has valued: on a CPU about
-the same time for both. Counted, not timed: the plan does not depend on how fast the machine is."""
+"""Tree states that the goal search may look at for each one that the policy's search has evaluated: on a CPU, both then
+take about the same time. States are counted rather than timed, so that the plan does not depend on the machine."""
 
 GOAL_SEARCH_WEIGHTS = (10.0,)
-"""Of the search beside: a queue that counts jumps more only spreads it out."""
+"""Weights of the goal search: a queue that gives jumps more weight only spreads it out."""
+
+
+@dataclass(frozen=True)
+class Progress(Figures):
+    """Planning so far: figures and the best plan; `outcome` is None until something is decided."""
+
+    outcome: Outcome | None = None
+    detail: str = ""
+    plan: Plan | None = field(default=None, repr=False)
+    cost: float | None = None
+    unit_cost: bool = True
+    seconds: float = 0.0
+
+    @property
+    def solved(self) -> bool:
+        """Whether there is a validated plan."""
+        return self.outcome is Outcome.FOUND
 
 
 class Planner(ABC):
@@ -55,7 +73,7 @@ class Planner(ABC):
         """A decision for every situation."""
 
     def goal_policy(self) -> Policy | None:
-        """A policy whose decisions cost next to nothing, for a search beside the one with this policy."""
+        """A policy with very cheap decisions for a goal search next to the search; None for no goal search."""
         return None
 
     def check_domain(self, domain: Domain) -> None:  # noqa: B027 (a yardstick fits every domain)
@@ -78,7 +96,7 @@ class Planner(ABC):
         return self.solve(task, limits, search=search, improve=improve).plan
 
     def solve(self, task: Task, limits: Limits = NO_LIMITS, *, search: bool = False, improve: bool = False) -> Progress:
-        """The attempt at its end; the memory limit is not kept here, and the time limit only between decisions."""
+        """The progress at the end; the memory limit is not enforced here, the time limit only between decisions."""
         self.check_domain(task.domain)
         moments = plan_stepwise(self, task, limits, search=search, improve=improve, goal_policy=self.goal_policy())
         return deque(moments, maxlen=1)[-1]
@@ -96,22 +114,23 @@ def plan_stepwise(
     started: float | None = None,
     threads: int | None = None,
 ) -> Iterator[Progress]:
-    """Moments of an attempt; the last one has an outcome. `started` is a time of `time.monotonic`, now without.
+    """Progress after each decision and plan; the last one has an outcome.
 
-    With `search` the rollout is cut off after `greedy_share` of the time, for which it then counts as out of time, and
-    a search with the policy `beside`, if there is one, takes turns with that around the policy.
+    Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the rollout is cut off after
+    `greedy_share` of the time limit, and then its outcome is the time limit; a goal search with `goal_policy`, if
+    there is one, takes turns with the search around the policy.
     """
     run = _Run(policy, task, limits, time.monotonic() if started is None else started)
     yield run.now
     yield from run.greedy(keep=search, share=greedy_share if search else 1.0)
-    if search and run.now.greedy_outcome in OPEN_TO_SEARCH and not run.expired():
+    if search and run.ended_greedily.allows_search and not run.expired():
         yield from run.around(goal_policy)
     if improve and run.now.solved:
         yield from run.improve(threads)
 
 
 class _Run:
-    """One attempt: `now` is its last moment."""
+    """One call to plan; `now` is its latest progress."""
 
     def __init__(self, policy: Policy, task: Task, limits: Limits, started: float) -> None:
         self.policy = policy
@@ -122,12 +141,26 @@ class _Run:
         self.dead_ends = DeadEnds(task, task.goal)
         self.search = JumpSearch(policy, task, expired=self.expired, dead_ends=self.dead_ends)
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
-        """Where the rollout was cut off: a state that was jumped to but not decided about."""
+        """Where the rollout was cut off: a state that was jumped to, but not decided on."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
         total = len(task.goal.positive) + len(task.goal.negative)
         self.now = Progress(
-            unit_cost=not task.has_costs, goals=total - initial, goal_count=total, seconds=self.seconds()
+            jumps=0,
+            search_decisions=0,
+            goal_search_decisions=0,
+            tree_nodes=0,
+            largest_tree=0,
+            goals=total - initial,
+            goal_count=total,
+            seconds_dead_ends=0.0,
+            unit_cost=not task.has_costs,
+            seconds=self.seconds(),
         )
+
+    @property
+    def ended_greedily(self) -> Outcome:
+        """How the greedy rollout ended."""
+        return self.now.greedy_outcome or Outcome.FAILED
 
     def seconds(self) -> float:
         return time.monotonic() - self.started
@@ -139,7 +172,7 @@ class _Run:
         return self.limits.max_jumps is not None and jumps >= self.limits.max_jumps
 
     def greedy(self, *, keep: bool, share: float) -> Iterator[Progress]:
-        """The rollout, for a share of the time; with `keep` its decisions become the first nodes of a search."""
+        """The rollout, for a share of the time; with `keep`, its decisions become the first nodes of a search."""
         rollout = Rollout(
             self.task, dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead), dead_ends=self.dead_ends
         )
@@ -158,7 +191,8 @@ class _Run:
             if step is not None:
                 jump = step.actions
                 self.actions += jump
-            self.see(decision, goals, jumps=rollout.jumps)
+            self.see(decision, goals)
+            self.now = replace(self.now, jumps=rollout.jumps)
             if rollout.ending is None:
                 yield self.now
         if rollout.ending is Ending.SOLVED:
@@ -169,10 +203,10 @@ class _Run:
             yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending))
 
     def around(self, goal_policy: Policy | None) -> Iterator[Progress]:
-        """The search, from where the rollout was cut off and then from everywhere, and the one beside it, which starts
-        anew; that one takes its next step where it has looked at less than its share of states."""
+        """The search, which goes on from the state where the rollout was cut off and then from everywhere, and the goal
+        search, which starts anew and takes the next step whenever it has looked at less than its share of states."""
         self.now = replace(self.now, outcome=None, detail="")
-        ended = self.now.greedy_outcome or Outcome.FAILED
+        ended = self.ended_greedily
         searches = {SEARCH: self.search}
         steps = {SEARCH: self._search_steps()}
         if goal_policy is not None:
@@ -191,21 +225,20 @@ class _Run:
                 if GOAL_SEARCH in steps and states[GOAL_SEARCH] < GOAL_SEARCH_STATES * states[SEARCH]
                 else SEARCH
             )
-            if turn == SEARCH and self.full(self.now.search_decisions):
-                yield self.end(ended, detail="the search was cut off by the limit on jumps")
+            if turn == SEARCH and self.full(self.now.search_decisions or 0):
+                yield self.end(ended, detail="the search was cut off by the jump limit")
                 return
             found = next(steps[turn], None)
             if found is not None:
                 tree = found[1].tree
                 states[turn] += len(tree)
-                count = COUNTS[turn]
-                self.see(found[1], int(tree.goals[0]), **{count: getattr(self.now, count) + 1})
+                self.see(found[1], int(tree.goals[0]), **{COUNTS[turn]: 1})
                 if searches[turn].solution is None:
                     yield self.now
             elif turn == GOAL_SEARCH:
-                del steps[GOAL_SEARCH]  # came to its end, which the one with the policy does, too
+                del steps[GOAL_SEARCH]  # it has seen every state, and so will the search around the policy
             elif not self.expired():
-                yield self.end(Outcome.FAILED, detail="the search came to its end")
+                yield self.end(Outcome.FAILED, detail="the search has exhausted all reachable states")
                 return
         self.actions = searches[turn].solution or []
         yield self.found(turn)
@@ -217,12 +250,12 @@ class _Run:
         yield from self.search.run()
 
     def improve(self, threads: int | None) -> Iterator[Progress]:
-        """Better plans; one that the validator refuses ends the improvement, and the last good one stays."""
+        """Better plans; one that the validator rejects ends the improvement, and the last good one stays."""
         for actions in improvements(self.task, self.actions, expired=self.expired, threads=threads):
             plan = plan_of(self.task, actions)
             verdict = validate(self.task, plan)
             if not verdict:
-                detail = f"an improved plan was refused: {verdict.reason}"
+                detail = f"an improved plan was rejected: {verdict.reason}"
                 self.now = replace(self.now, detail=detail, seconds=self.seconds())
                 break
             self.now = replace(self.now, plan=plan, cost=verdict.cost, seconds=self.seconds())
@@ -231,20 +264,18 @@ class _Run:
         yield self.now
 
     def see(self, decision: Decision, goals: int, **counts: int) -> None:
-        """Counts a decision."""
+        """Measures a decision: every figure that changes with one is counted here."""
         nodes = len(decision.tree)
         self.now = replace(
-            self.now,
-            tree_nodes=self.now.tree_nodes + nodes,
-            largest_tree=max(self.now.largest_tree, nodes),
-            goals=max(self.now.goals, goals),
+            self.now.plus(tree_nodes=nodes, **counts),
+            largest_tree=max(self.now.largest_tree or 0, nodes),
+            goals=max(self.now.goals or 0, goals),
             seconds=self.seconds(),
             seconds_dead_ends=self.dead_ends.seconds,
-            **counts,  # type: ignore[arg-type]
         )
 
     def found(self, by: str) -> Progress:
-        """The end of the attempt with the plan at hand, if it is valid and in time."""
+        """The end of planning with the plan at hand, provided that it is valid and in time."""
         plan = plan_of(self.task, self.actions)
         verdict = validate(self.task, plan)
         if not verdict:
@@ -263,7 +294,7 @@ class _Run:
         return self.now
 
     def end(self, outcome: Outcome, *, greedy: bool = False, detail: str = "") -> Progress:
-        """The end of the attempt, or of its rollout."""
+        """The end of planning, or of the greedy rollout."""
         self.now = replace(
             self.now,
             outcome=outcome,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from saltus.bench.record import Record
 from saltus.report.compare import SHORTEST_SECONDS, Measure
 from saltus.report.paper import OTHER_NAMES
 from saltus.report.plots import Axis, Plot, Point, figure_of
-from saltus.report.records import Record
 from saltus.report.runs import Curve, Run, RunGroup, coverage_of, episode_figure
 from saltus.report.series import Series
 from saltus.report.tables import figure, plural
@@ -46,7 +46,7 @@ def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int,
             text = f"{entry.label}: {_name(record)}, {figure(seconds)} s; {int(count)} solved so far"
             plot.mark((seconds, count), number, text, radius=2.2)
     entries = [(f"{entry.label} ({len(timed)})", number, "line") for number, entry, timed in lines]
-    note = f"{plural(untimed, 'plan')} without a time left out." if untimed else ""
+    note = f"{plural(untimed, 'plan')} without a time: left out." if untimed else ""
     return figure_of(plot, domain or "Problems solved over time", entries, note)
 
 
@@ -55,7 +55,7 @@ def _seconds(record: Record) -> float:
 
 
 def _name(record: Record) -> str:
-    return " ".join(record.key)
+    return " ".join(record.name)
 
 
 def scatter(left: Series, right: Series, measure: Measure) -> str:

@@ -1,7 +1,7 @@
-"""Stage `report`: solved problems by domain and split, ours beside the paper's; unexplained errors; outcomes.
+"""Stage `report`: solved problems by domain and split, ours next to the paper's; unexplained errors; outcomes.
 
-The paper's rows are shown whole, so that its columns can be compared with its tables cell by cell. Our cells say how
-many were solved of how many were tried: where fewer problems are at hand than the paper had, the two differ.
+The paper's tables are shown in full, so that they can be compared cell by cell. Our cells give the number solved and
+the number tried, which is smaller than the paper's if fewer problems are available.
 """
 
 from __future__ import annotations
@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from saltus.bench.record import Record
+from saltus.policy.outcome import Outcome
 from saltus.report.paper import BENCHMARKS, TOTAL, WHOLE, Paper, PaperTable, place_of
-from saltus.report.records import FAILURES, SOLVED, UNEXPLAINED, Record
 from saltus.report.series import Series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, plural
 from saltus.task.suite import split_order
 
 Counts = dict[tuple[str, str, str], list[Record]]
-"""Records by benchmark, the paper's domain name and split; benchmark is empty for problems the paper has not."""
+"""Records by benchmark, the paper's domain name and split; benchmark is empty for problems not in the paper."""
 
 
 def coverage_tables(series: Sequence[Series], paper: Paper) -> list[Table]:
-    """The paper's tables that our records have problems of, with our columns, and one of all other problems.
+    """The paper's tables with problems of our records, with our columns added, and one table of all other problems.
 
-    A main table is always shown; an ablation's is marked as such where no method of ours is among its columns.
+    An ablation table is marked as secondary if none of its columns has a method of ours.
     """
     counts = [_count(entry) for entry in series]
     tables: list[Table] = []
@@ -59,7 +60,7 @@ def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], coun
         star = "*" if searches else ""
         columns.append(Column(name + star, "paper", title="searches at test time" if searches else ""))
     if table.is_main:
-        columns.append(Column("best", "paper", title="best of any column of the paper's tables of these problems"))
+        columns.append(Column("best", "paper", title="best of all columns of the paper's tables of these problems"))
     rows: list[Row] = []
     for (domain, split), cells in table.cells.items():
         of = table.problems[domain, split]
@@ -86,7 +87,7 @@ def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], coun
 
 
 def _paired(table: PaperTable, series: Series, cells: Sequence[int | None]) -> tuple[str, int] | None:
-    """The column of the paper that has our series' method, and its cell."""
+    """The paper's column with the method of our series, and its cell."""
     if series.search or series.method not in table.methods:
         return None
     i = table.methods.index(series.method)
@@ -101,7 +102,7 @@ def _ours(records: Sequence[Record], of: int, paired: tuple[str, int] | None) ->
     outcomes = Counter(record.outcome for record in records)
     title = ", ".join(f"{outcome}: {outcomes[outcome]}" for outcome in sorted(outcomes, key=_outcome_order))
     searched = sum(record.solved and record.by_search for record in records)
-    title += f"; {searched} of the plans by search" if searched else ""
+    title += f"; {plural(searched, 'plan')} found by search" if searched else ""
     sign = ""
     if paired is not None:
         column, cell = paired
@@ -125,20 +126,20 @@ def _best(paper: Paper, table: PaperTable, domain: str, split: str) -> int | Non
 
 
 def _partial(table: PaperTable, series: Sequence[Series], counts: Sequence[Counts]) -> list[str]:
-    """A note where our problems are fewer than the paper's."""
+    """A note if we tried fewer problems than the paper."""
     of = table.problems[WHOLE, TOTAL]
     tried = [sum(len(found) for place, found in count.items() if place[0] == table.benchmark) for count in counts]
     parts = [f"{entry.label} {count:,}" for entry, count in zip(series, tried, strict=True) if count != of]
     notes = [f"Problems tried, of the paper's {of:,}: {', '.join(parts)}."] if parts else []
     if any(tried):
         notes.append(
-            "Problems belong here by the names of domain and split: generated ones of the same names count, too."
+            "Problems are matched by the names of domain and split; generated problems with such names are included."
         )
     return notes
 
 
 def _other(places: Sequence[tuple[str, str, str]], series: Sequence[Series], counts: Sequence[Counts]) -> Table:
-    """Problems that are in no table of the paper."""
+    """Problems that no table of the paper has."""
     columns = (
         Column("domain", text=True),
         Column("split", text=True),
@@ -160,20 +161,21 @@ def _about(series: Series) -> str:
     return "; ".join(parts)
 
 
-def _outcome_order(outcome: str) -> tuple[int, str]:
-    known = (SOLVED, *FAILURES, *UNEXPLAINED)
-    return (known.index(outcome) if outcome in known else len(known)), outcome
+def _outcome_order(outcome: Outcome | str) -> tuple[int, str]:
+    known = list(Outcome)
+    return (known.index(outcome) if isinstance(outcome, Outcome) else len(known)), outcome
 
 
 def outcome_table(series: Sequence[Series]) -> Table:
-    """How many records of every series ended in which way."""
+    """Number of records with each outcome, for every series."""
     counts = [Counter(record.outcome for record in entry.records.values()) for entry in series]
     rows: list[Row] = []
     for outcome in sorted({outcome for count in counts for outcome in count}, key=_outcome_order):
-        sign = "" if outcome in (SOLVED, *FAILURES) else "bad"
+        fine = isinstance(outcome, Outcome) and (outcome.is_solved or outcome.is_failure)
+        sign = "" if fine else "bad"
         cells = [Cell(f"{count[outcome]:,}" if count[outcome] else NOTHING, sign=sign) for count in counts]
         rows.append(Row((Cell(outcome, sign=sign), *cells)))
-        if outcome == SOLVED:
+        if outcome is Outcome.FOUND:
             rows += _searched(series)
     rows.append(Row((Cell("records"), *(Cell(f"{count.total():,}") for count in counts)), "total"))
     columns = (Column("outcome", text=True), *(Column(entry.label, title=_about(entry)) for entry in series))
@@ -181,21 +183,18 @@ def outcome_table(series: Sequence[Series]) -> Table:
 
 
 def _searched(series: Sequence[Series]) -> list[Row]:
-    """A row that says how many plans were found by search, if any was."""
+    """A row with the number of plans found by search, if there are any."""
     counts = [sum(record.by_search for record in entry.solved) for entry in series]
     cells = [Cell(f"{count:,}" if count else NOTHING) for count in counts]
     return [Row((Cell("by search"), *cells), "split")] if any(counts) else []
 
 
 def unexplained_table(series: Sequence[Series]) -> Table | None:
-    """Every record that someone must look at, worst first; None where there is none."""
+    """Every record that needs an explanation, worst first; None if there is none."""
     found = [(entry.label, record) for entry in series for record in entry.unexplained]
     if not found:
         return None
-    known = list(UNEXPLAINED)
-    found.sort(
-        key=lambda pair: (known.index(pair[1].outcome) if pair[1].outcome in known else -1, pair[0], pair[1].key)
-    )
+    found.sort(key=lambda pair: (_severity(pair[1]), pair[0], pair[1].name))
     rows = [Row(tuple(Cell(text) for text in _complaint(label, record))) for label, record in found]
     names = ("outcome", "series", "domain", "split", "problem", "detail", "record")
     notes = _summary(record for _, record in found)
@@ -204,11 +203,17 @@ def unexplained_table(series: Sequence[Series]) -> Table | None:
     )
 
 
+def _severity(record: Record) -> int:
+    """Position among records that need an explanation: first what cannot be, then by outcome."""
+    outcome = record.outcome
+    return -1 if record.solved or not isinstance(outcome, Outcome) else list(Outcome).index(outcome)
+
+
 def _complaint(label: str, record: Record) -> tuple[str, ...]:
     outcome, detail = record.outcome, record.detail
     if record.solved:
         detail = detail or "a plan without a length"
-    elif outcome not in UNEXPLAINED:
+    elif not isinstance(outcome, Outcome):
         detail = detail or "an outcome that this program does not know"
     return outcome, label, record.domain, record.split, record.problem, " ".join(detail.split()), record.place
 
@@ -218,4 +223,4 @@ def _summary(records: Iterable[Record]) -> tuple[str, ...]:
     parts = [
         f"{outcome}: {count}" for outcome, count in sorted(counts.items(), key=lambda pair: _outcome_order(pair[0]))
     ]
-    return (f"{plural(counts.total(), 'record')} to look at ({', '.join(parts)}).",)
+    return (f"{plural(counts.total(), 'record')} to explain ({', '.join(parts)}).",)

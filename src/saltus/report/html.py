@@ -58,7 +58,7 @@ def _asset(name: str) -> str:
 
 
 def write_page(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a page, whole or not at all."""
+    """Writes a page; the file is complete or unchanged."""
     write_whole(path, text.encode("utf-8", errors="backslashreplace"))
 
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from saltus.bench.record import Record
+from saltus.policy.figures import FIGURES, Declaration, Kind
 from saltus.report.charts import SMALL, cactus, scatter, training
 from saltus.report.compare import MEASURES, pairs_of
 from saltus.report.html import document, table_html
 from saltus.report.plots import colour_class
-from saltus.report.records import Record
 from saltus.report.report import Report
 from saltus.report.series import Series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure, plural
 from saltus.task.suite import split_order
 
 MOST_SCATTERS = 6
-"""Pairs of series that are drawn against each other."""
+"""Largest number of pairs of series that are plotted against each other."""
+
+SHOWN = {name: entry for name, entry in FIGURES.items() if entry.column}
+"""Figures with a column of their own in the table of all problems."""
 
 
 def report_page(report: Report, title: str = "Saltus report") -> str:
@@ -73,7 +77,9 @@ def _errors(report: Report) -> str:
     if report.unexplained is not None:
         parts.append(table_html(report.unexplained, "unexplained", tall=len(report.unexplained.rows) > 15))
     elif report.series:
-        parts.append('<div class="box fine">No crash, no invalid plan, no other error that needs an explanation.</div>')
+        parts.append(
+            '<div class="box fine">No crashes, no invalid plans, no other errors that need an explanation.</div>'
+        )
     return "\n".join(parts)
 
 
@@ -82,8 +88,8 @@ def _coverage(report: Report) -> str:
         return ""
     parts = [
         '<div class="bar"><label><input type="checkbox" checked data-hides="coverage"> rows of single splits</label>'
-        '<span class="soft">▲ ▼: more or fewer than the column of the same method in the paper, where the numbers of '
-        "problems are equal</span></div>"
+        '<span class="soft">▲ ▼: more or fewer than the same method in the paper, if the numbers of problems '
+        "are equal</span></div>"
     ]
     hidden: list[Table] = []
     for table in report.coverage:
@@ -134,20 +140,22 @@ def _training(report: Report) -> str:
 
 
 def _problems(series: Sequence[Series]) -> str:
-    """A row for every problem, in a part that is closed at first."""
+    """A row for every problem, in a section that is closed at first."""
     keys = sorted({key for entry in series for key in entry.records}, key=_problem_order)
     if not keys:
         return ""
     columns = [Column(name, text=True) for name in ("domain", "split", "problem")] + [Column("objects")]
     for entry in series:
-        columns += [Column(name, entry.label, text=name == "outcome") for name in ("outcome", "length", "jumps", "s")]
+        columns += [Column("outcome", entry.label, text=True), Column("length", entry.label)]
+        columns += [Column(shown.column, entry.label, is_text(shown), shown.about) for shown in SHOWN.values()]
+        columns.append(Column("s", entry.label))
     rows: list[Row] = []
     for key in keys:
         records = [entry.records.get(key) for entry in series]
         objects = next((record.objects for record in records if record and record.objects is not None), None)
         cells = [*(Cell(text) for text in key), Cell(figure(objects, 9))]
         for record in records:
-            cells += _attempt(record)
+            cells += _trial(record)
         rows.append(Row(tuple(cells)))
     table = Table("problems", "Every problem", tuple(columns), tuple(rows))
     return (
@@ -163,10 +171,25 @@ def _problem_order(key: tuple[str, str, str]) -> tuple[str, int, str, str]:
     return domain, split_order(split), split, problem
 
 
-def _attempt(record: Record | None) -> list[Cell]:
+def _trial(record: Record | None) -> list[Cell]:
+    """Cells of one record: outcome, plan length, the figures shown, seconds."""
     if record is None:
-        return [Cell(NOTHING), Cell(""), Cell(""), Cell("")]
+        return [Cell(NOTHING), *[Cell("")] * (len(SHOWN) + 2)]
     sign = "bad" if record.unexplained else ""
     length = figure(record.plan_length, 9) if record.solved else ""
-    jumps = figure(record.jumps, 9) if record.jumps is not None else ""
-    return [Cell(record.outcome, record.detail, sign=sign), Cell(length), Cell(jumps), Cell(figure(record.seconds))]
+    figures = [Cell(figure_text(entry, getattr(record, name))) for name, entry in SHOWN.items()]
+    return [Cell(record.outcome, record.detail, sign=sign), Cell(length), *figures, Cell(figure(record.seconds))]
+
+
+def is_text(entry: Declaration) -> bool:
+    """Whether a figure is shown as words."""
+    return entry.kind in (Kind.TEXT, Kind.NAME, Kind.OUTCOME)
+
+
+def figure_text(entry: Declaration, value: float | str | None) -> str:
+    """A figure as it is shown; empty if there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return figure(value, 9) if entry.kind is Kind.COUNT else figure(value)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saltus.bench.records import read_records
 from saltus.report.compare import comparisons
 from saltus.report.coverage import coverage_tables, outcome_table, unexplained_table
 from saltus.report.paper import Paper, read_paper
-from saltus.report.records import read_records
 from saltus.report.runs import RunGroup, coverage_of, read_runs
 from saltus.report.series import Series, make_series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure

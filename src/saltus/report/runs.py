@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from saltus.bench.records import limited
 from saltus.errors import InputError
-from saltus.report.records import limited, parse_object, read_lines
+from saltus.files import parse_object, read_lines
 
 LOG = "log.jsonl"
 CONFIG = "config.json"
@@ -96,7 +97,7 @@ def find_runs(folder: str | Path) -> list[Path]:
 
 
 def read_run(folder: str | Path) -> Run:
-    """The run in a folder; damaged lines become warnings."""
+    """The run in a folder; damaged lines are warnings."""
     root = Path(folder)
     path = root / LOG
     warnings: list[str] = []
@@ -109,12 +110,12 @@ def read_run(folder: str | Path) -> Run:
         try:
             entry = parse_object(line)
         except ValueError as error:
-            warnings.append(f"{path}:{number}: damaged line left out: {error}")
+            warnings.append(f"{path}:{number}: damaged line ignored: {error}")
             continue
         if entry.get("kind") in kinds:
             episode = entry.get("episode")
             if type(episode) is not int or episode < 0:
-                warnings.append(f"{path}:{number}: line left out: episode is {episode!r}, expected a whole number")
+                warnings.append(f"{path}:{number}: line ignored: episode is {episode!r}, expected a whole number")
                 continue
             kinds[entry["kind"]][episode] = _numbers(entry)
     if lines and not any(kinds.values()):
@@ -122,7 +123,7 @@ def read_run(folder: str | Path) -> Run:
         raise InputError(f"{path}: not a training log: no line of kind episode or validation{reason}")
     config, complaint = _read_config(root / CONFIG)
     name, domain = name_run(root, config)
-    shown = (*limited(warnings, f"{path}: %d more lines left out"), *complaint)
+    shown = (*limited(warnings, f"{path}: %d more lines ignored"), *complaint)
     return Run(str(root), name, domain, kinds["episode"], kinds["validation"], shown)
 
 

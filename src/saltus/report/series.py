@@ -1,9 +1,9 @@
-"""Stage `report`: records in, `Series` out: what stands in one column of a report.
+"""Stage `report`: records in, `Series` out: what one column of a report shows.
 
-Records of one file belong together if they were made by the same method in the same way; the policy may differ from
-domain to domain. Where that leaves several attempts at one problem, they are told apart by policy, then by
-configuration; attempts that nothing tells apart are doubled, and the last one counts. Files that were made in the same
-way and share no problem (one file a domain, say) are one series; files that share problems are compared.
+Records of one file belong together if the same method made them in the same way; the policy may differ from domain to
+domain. If that leaves several records of one problem, they are separated by policy, then by configuration; of records
+that nothing separates, the last one counts. Files that were made in the same way and share no problem (one file per
+domain, for example) are one series; files that share problems are compared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from saltus.report.records import Key, Record, RecordFile, limited
+from saltus.bench.record import Problem, Record
+from saltus.bench.records import RecordList, limited
 
 Way = tuple[str, str, bool, bool]
 """Method, protocol, search, improve."""
@@ -21,7 +22,7 @@ Way = tuple[str, str, bool, bool]
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """At most one record for every problem."""
+    """At most one record per problem."""
 
     label: str
     method: str
@@ -29,7 +30,7 @@ class Series:
     search: bool
     improve: bool
     files: tuple[str, ...]
-    records: dict[Key, Record]
+    records: dict[Problem, Record]
 
     @property
     def solved(self) -> list[Record]:
@@ -38,7 +39,7 @@ class Series:
 
     @property
     def unexplained(self) -> list[Record]:
-        """Records that someone must look at."""
+        """Records that need an explanation."""
         return [record for record in self.records.values() if record.unexplained]
 
 
@@ -48,13 +49,13 @@ class _Group:
 
     way: Way
     files: list[str]
-    records: dict[Key, Record]
+    records: dict[Problem, Record]
     policy: str = ""
     configuration: str = ""
 
 
-def make_series(files: Sequence[RecordFile]) -> tuple[list[Series], list[str]]:
-    """Series in the order of the files, and warnings about doubled records and mixed versions."""
+def make_series(files: Sequence[RecordList]) -> tuple[list[Series], list[str]]:
+    """Series in the order of the files, and warnings about duplicate records and mixed versions."""
     warnings: list[str] = []
     groups: list[_Group] = []
     for file in files:
@@ -70,7 +71,7 @@ def make_series(files: Sequence[RecordFile]) -> tuple[list[Series], list[str]]:
         for label, group in zip(_labels(groups), groups, strict=True)
     ]
     for entry in series:
-        versions = Counter(record.version for record in entry.records.values() if record.version)
+        versions = Counter(filter(None, (record.saltus_version for record in entry.records.values())))
         if len(versions) > 1:
             parts = ", ".join(f"{version} ({count} records)" for version, count in sorted(versions.items()))
             warnings.append(f"{', '.join(entry.files)}: {entry.label} mixes records of saltus {parts}")
@@ -83,42 +84,42 @@ def _joinable(home: _Group, group: _Group) -> bool:
     return same and not set(home.files) & set(group.files) and not home.records.keys() & group.records.keys()
 
 
-def _split(file: RecordFile, warnings: list[str]) -> list[_Group]:
-    """Groups of one file, told apart as little as possible."""
+def _split(file: RecordList, warnings: list[str]) -> list[_Group]:
+    """Groups of one file, as few as possible."""
     ways: dict[Way, list[Record]] = {}
     for record in file.records:
         ways.setdefault((record.method, record.protocol, record.search, record.improve), []).append(record)
     groups: list[_Group] = []
-    doubled: list[str] = []
+    duplicates: list[str] = []
     for way, records in ways.items():
-        attempts = {(record.key, record.policy, record.configuration) for record in records}
-        level = next(i for i in (0, 1, 2) if i == 2 or _tells_apart(attempts, i))
-        parts: dict[tuple[str, ...], dict[Key, Record]] = {}
+        tried = {(record.name, record.policy, record.configuration) for record in records}
+        level = next(i for i in (0, 1, 2) if i == 2 or _separates(tried, i))
+        parts: dict[tuple[str, ...], dict[Problem, Record]] = {}
         for record in records:
             part = parts.setdefault((record.policy, record.configuration)[:level], {})
-            if record.key in part:
-                doubled.append(_doubled(part[record.key], record))
-            part[record.key] = record
+            if record.name in part:
+                duplicates.append(_duplicate(part[record.name], record))
+            part[record.name] = record
         groups += [_Group(way, [file.path], part, *name) for name, part in parts.items()]
-    warnings += limited(doubled, f"{file.path}: %d more doubled records; the last ones count")
+    warnings += limited(duplicates, f"{file.path}: %d more duplicate records; the last ones count")
     return groups
 
 
-def _tells_apart(attempts: Iterable[tuple[Key, str, str]], level: int) -> bool:
-    """Whether problem and the first `level` of policy and configuration single out every attempt."""
-    counts = Counter((attempt[0], *attempt[1 : 1 + level]) for attempt in attempts)
+def _separates(tried: Iterable[tuple[Problem, str, str]], level: int) -> bool:
+    """Whether problem and the first `level` of policy and configuration identify every record."""
+    counts = Counter((entry[0], *entry[1 : 1 + level]) for entry in tried)
     return max(counts.values(), default=1) == 1
 
 
-def _doubled(before: Record, after: Record) -> str:
+def _duplicate(before: Record, after: Record) -> str:
     same = before.outcome == after.outcome
-    verdict = f"both {after.outcome!r}" if same else f"was {before.outcome!r}, now {after.outcome!r}"
-    name = " ".join(after.key)
-    return f"{after.place}: {name} is doubled, first in line {before.line} ({verdict}); the last one counts"
+    outcomes = f"both '{after.outcome}'" if same else f"was '{before.outcome}', now '{after.outcome}'"
+    name = " ".join(after.name)
+    return f"{after.place}: duplicate record of {name}, first in line {before.line} ({outcomes}); the last one counts"
 
 
 def _labels(groups: Sequence[_Group]) -> list[str]:
-    """Short names that tell the groups apart: the method, and what else is needed."""
+    """Short names that distinguish the groups: the method, and what else is needed."""
     labels = [_way_name(group.way) for group in groups]
     for part in (
         lambda group: group.way[1],
@@ -143,7 +144,7 @@ def _labels(groups: Sequence[_Group]) -> list[str]:
 
 
 def _differ(label: str, labels: Sequence[str], extra: Sequence[str]) -> bool:
-    """Whether the groups of one label have different texts."""
+    """Whether groups with the same label have different texts."""
     return len({text for name, text in zip(labels, extra, strict=True) if name == label}) > 1
 
 

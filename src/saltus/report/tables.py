@@ -1,4 +1,4 @@
-"""Stage `report`: a table as plain values, which the command line prints and the page shows."""
+"""Stage `report`: a table as plain values, for the command line and the page."""
 
 from __future__ import annotations
 

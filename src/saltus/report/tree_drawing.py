@@ -37,7 +37,7 @@ class Drawing:
 
 
 def draw(tree: LookaheadTree, q: NDArray[np.float32], jump: int, per_depth: int) -> Drawing:
-    """The best `per_depth` nodes of every depth and the path to the node `jump`."""
+    """The best `per_depth` nodes of every depth, and the path to the node `jump`."""
     depths = int(tree.depth.max()) + 1
     most = max(min(FEWEST_PER_DEPTH, per_depth), min(per_depth, MOST_SHOWN // depths))
     shown = {0}

@@ -1,14 +1,14 @@
-"""Stage `bench`: one process under hard limits.
+"""Stage `process`: one process under hard limits.
 
-Takes a command, what to tell it, and limits; gives how it ended. The process runs in a session of its own. It is told
-its job as one line of JSON on standard input, which then stays open, and answers with lines of JSON on a pipe of its
-own. The watch over it looks at the resident memory of the process and its descendants, at the time, and at whether
-somebody wants to stop, up to a hundred times a second. Whatever breaks a limit is killed, with everything in its
-process group, by a signal that nothing can ignore: it does not matter what the process is doing. Resident memory is
-what counts, because PyTorch and CUDA map far more than they use.
+Takes a command, a job for it, and limits; returns how the process ended. The process runs in a session of its own. It
+is told its job as one line of JSON on standard input, which then stays open, and answers with lines of JSON on a pipe
+of its own. The supervisor checks the resident memory of the process and its descendants, the time, and whether somebody
+wants it to stop, up to a hundred times a second. A process that breaks a limit is killed together with its process
+group, by a signal that nothing can ignore: it does not matter what the process is doing. Resident memory is what
+counts, because PyTorch and CUDA map far more than they use.
 
-Nothing is left behind: the group is killed at the end in any case, and a process whose supervisor dies is killed by the
-kernel or kills its own group when standard input closes (`worker.py`).
+Nothing is left behind: the group is killed at the end in any case, and a process whose supervisor dies ends by itself
+(`worker.end_with_parent`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ from typing import Any
 from saltus.policy.outcome import Limits
 
 INTERVALS = (0.01, 0.05)
-"""Shortest and longest time between two looks at a process, in seconds; every 0.05 s costs a percent of a core."""
+"""Shortest and longest time between two checks, in seconds; a check every 0.05 s costs one percent of a core."""
+
+UNLIMITED_INTERVAL = 0.25
+"""Seconds between two checks of a process without limits, which may run for days."""
 
 FASTEST = 4e9
-"""Bytes a second that a process may come to hold: how soon it could be at the limit says when to look again."""
+"""Bytes per second that a process may gain: the time in which it could reach the limit decides when to check again."""
 
 GRACE = 0.25
-"""Seconds after the time limit in which a process may still say by itself that the time is up."""
+"""Seconds after the time limit in which a process may still report by itself that its time is up."""
 
 COMPLAINT = 4096
 """Last characters of standard error that are kept."""
@@ -45,6 +48,33 @@ COMPLAINT = 4096
 MEGABYTE = 2**20
 
 Message = dict[str, Any]
+
+
+class Stop:
+    """Tells supervisors to end their processes: first with `ask`, then, if that takes too long, with `force`."""
+
+    def __init__(self) -> None:
+        self._asked = Event()
+        self._forced = Event()
+
+    def ask(self) -> None:
+        """Ends processes: with SIGTERM if their job stops gently, else at once."""
+        self._asked.set()
+
+    def force(self) -> None:
+        """Kills all processes."""
+        self._asked.set()
+        self._forced.set()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether processes should end."""
+        return self._asked.is_set()
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether processes should be killed."""
+        return self._forced.is_set()
 
 
 class Kill(StrEnum):
@@ -60,13 +90,18 @@ class Ended:
     """How a process ended."""
 
     code: int
-    """Exit code; minus the signal's number where a signal ended it."""
+    """Exit code; minus the signal's number if a signal ended it."""
     kill: Kill | None
-    """Why it was killed here; None if it ended by itself, or was through with its job."""
+    """Why it was killed here; None if it ended by itself, or after its job was done."""
     seconds: float
     peak_memory_mb: float
     complaint: str
     """The end of what it wrote to standard error."""
+
+    @classmethod
+    def unknown(cls) -> Ended:
+        """The end of a process that nobody saw."""
+        return cls(0, None, 0.0, 0.0, "")
 
 
 def supervise(
@@ -75,15 +110,17 @@ def supervise(
     limits: Limits,
     receive: Callable[[Message], bool],
     *,
-    stop: Event | None = None,
+    stop: Stop | None = None,
+    gently: bool = False,
     environment: Mapping[str, str] | None = None,
     started: float | None = None,
 ) -> Ended:
     """How the command ended under the limits.
 
-    `receive` is called with every message; its answer is whether the job is done, after which the process is not
-    waited for. The job is told with `started`, `parent` and `channel` added: a time of `time.monotonic` that limits
-    count from (now, unless given), the supervisor's process, and the descriptor to write messages to.
+    `receive` is called with every message and returns whether the job is done; the process is not waited for then. The
+    job is told with three additions: `started`, a time of `time.monotonic` from which limits count (default: now),
+    `parent`, the process number of the supervisor, and `channel`, the descriptor to write messages to. With `gently`, a
+    process that should stop gets SIGTERM, and is killed only if `stop` is forced.
     """
     read_end, write_end = os.pipe()
     started = time.monotonic() if started is None else started
@@ -103,9 +140,9 @@ def supervise(
     finally:
         os.close(write_end)
     told = {**job, "started": started, "parent": os.getpid(), "channel": write_end}
-    watch = _Watch(process, read_end, limits, started, receive)
+    watch = _Watch(process, read_end, limits, started, receive, gently)
     try:
-        with suppress(BrokenPipeError):  # it has died already, which shows at the first look
+        with suppress(BrokenPipeError):  # it has died already, which the first check will show
             assert process.stdin is not None
             process.stdin.write(json.dumps(told).encode() + b"\n")
             process.stdin.flush()
@@ -125,6 +162,7 @@ class _Watch:
         limits: Limits,
         started: float,
         receive: Callable[[Message], bool],
+        gently: bool,
     ) -> None:
         assert process.stderr is not None
         self.process = process
@@ -133,6 +171,7 @@ class _Watch:
         self.limits = limits
         self.started = started
         self.receive = receive
+        self.gently = gently
         self.kill: Kill | None = None
         self.done = False
         self.peak = 0
@@ -143,21 +182,26 @@ class _Watch:
             os.set_blocking(source, False)
             self._selector.register(source, selectors.EVENT_READ)
 
-    def until_end(self, stop: Event | None) -> None:
-        """Watches until the process has ended, is through, or has to be killed."""
+    def until_end(self, stop: Stop | None) -> None:
+        """Watches until the process has ended, has done its job, or must be killed."""
         most = math.inf if self.limits.memory_mb is None else self.limits.memory_mb * MEGABYTE
+        longest = UNLIMITED_INTERVAL if self.limits.seconds is None and math.isinf(most) else INTERVALS[1]
         interval = INTERVALS[0]
+        asked = False
         while not self.done:
             self._listen(interval)
             memory = resident_memory(self.process.pid)
             self.peak = max(self.peak, memory)
-            interval = min(max(INTERVALS[0], (most - memory) / FASTEST), INTERVALS[1])
+            interval = min(max(INTERVALS[0], (most - memory) / FASTEST), longest)
             if memory > most:
                 self.kill = Kill.MEMORY
             elif self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds + GRACE:
                 self.kill = Kill.TIME
-            elif stop is not None and stop.is_set():
+            elif stop is not None and stop.is_asked and (stop.is_forced or not self.gently):
                 self.kill = Kill.STOPPED
+            elif stop is not None and stop.is_asked and not asked:
+                asked = True
+                os.kill(self.process.pid, signal.SIGTERM)  # not waited for yet: the number is still its own
             if self.kill is not None or has_ended(self.process):
                 return
 
@@ -174,7 +218,7 @@ class _Watch:
                 return
 
     def _read(self, source: int) -> bytes | None:
-        """What was read, None if nothing is there; full lines of the channel are passed on."""
+        """What was read, None if there is nothing to read; complete lines of the channel are passed on."""
         try:
             part = os.read(source, 1 << 20)
         except BlockingIOError:
@@ -184,12 +228,12 @@ class _Watch:
             return part
         *lines, self._pending = (self._pending + part).split(b"\n")
         for line in lines:
-            with suppress(json.JSONDecodeError):  # something that crashes may write anything
+            with suppress(json.JSONDecodeError):  # a process that crashes may write anything
                 self.done |= self.receive(json.loads(line))
         return part
 
     def close(self) -> None:
-        """Kills what is left of the group, takes its last words, and frees everything."""
+        """Kills what is left of the group, reads its last output, and frees everything."""
         self.peak = max(self.peak, peak_memory(self.process.pid))
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -210,7 +254,7 @@ class _Watch:
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a child has ended; it is not waited for, so that its number stays its own until its group is killed."""
+    """Whether a child has ended. It is not waited for: its number must stay its own until its group is killed."""
     if not hasattr(os, "waitid"):
         return process.poll() is not None
     try:
@@ -220,7 +264,7 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def resident_memory(pid: int) -> int:
-    """Bytes of resident memory of a process and its descendants; 0 where the system does not say."""
+    """Bytes of resident memory of a process and its descendants; 0 if the system does not tell."""
     total = 0
     waiting = [pid]
     while waiting:
@@ -232,7 +276,7 @@ def resident_memory(pid: int) -> int:
 
 
 def peak_memory(pid: int) -> int:
-    """Bytes of resident memory of one process at its peak; 0 where the system does not say."""
+    """Peak resident memory of one process in bytes; 0 if the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

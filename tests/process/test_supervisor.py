@@ -10,10 +10,10 @@ import threading
 import time
 
 import pytest
-from tests.bench.doubles import descriptors, double, is_running, wait_until
+from tests.process.doubles import descriptors, double, is_running, wait_until
 
-from saltus.bench.supervise import Ended, Kill, Message, resident_memory, supervise
 from saltus.policy import Limits
+from saltus.process.supervisor import Ended, Kill, Message, Stop, resident_memory, supervise
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -103,13 +103,44 @@ def test_reserved_memory_does_not_count() -> None:
 
 
 def test_stop() -> None:
-    stop = threading.Event()
-    stopper = threading.Timer(0.3, stop.set)
+    stop = Stop()
+    stopper = threading.Timer(0.3, stop.ask)
     stopper.start()
     ended, _ = run("time.sleep(60)", stop=stop)
     stopper.join()
     assert ended.kill is Kill.STOPPED
     assert ended.seconds < 10
+
+
+SAVE = """
+signal.signal(signal.SIGTERM, lambda number, frame: (send("saved"), sys.exit(3)))
+send("ready")
+time.sleep(60)
+"""
+
+DEAF = """
+signal.signal(signal.SIGTERM, lambda number, frame: send("heard"))
+send("ready")
+while True: time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(("code", "last"), [(SAVE, "saved"), (DEAF, "heard")], ids=["save", "deaf"])
+def test_a_gentle_stop_is_a_signal_and_only_force_kills(code: str, last: str) -> None:
+    stop = Stop()
+    messages: list[str] = []
+
+    def receive(message: Message) -> bool:
+        messages.append(message["event"])
+        if message["event"] == "ready":
+            stop.ask()
+        if message["event"] == "heard":
+            stop.force()
+        return False
+
+    ended = supervise(double(code), {}, Limits(), receive, stop=stop, gently=True)
+    assert messages == ["ready", last]
+    assert (ended.code, ended.kill) == ((3, None) if last == "saved" else (-signal.SIGKILL, Kill.STOPPED))
 
 
 def test_the_whole_group_is_killed_however_the_process_ends() -> None:
@@ -144,10 +175,10 @@ def test_resident_memory_of_what_is_gone() -> None:
 
 ORPHANS = """
 import sys
-from saltus.bench.worker import hold_on_to_parent
+from saltus.process.worker import end_with_parent
 import json, os, subprocess, time
 told = json.loads(os.read(0, 65536))
-hold_on_to_parent(told["parent"], group={group})
+end_with_parent(told["parent"], group={group})
 child = subprocess.Popen(["sleep", "60"]) if {group} else None
 pids = [os.getpid()] + ([child.pid] if child else [])
 os.write(told["channel"], json.dumps({{"event": "pids", "pids": pids}}).encode() + b"\\n")
@@ -156,7 +187,7 @@ os.write(told["channel"], json.dumps({{"event": "pids", "pids": pids}}).encode()
 
 SUPERVISOR = """
 import sys
-from saltus.bench.supervise import supervise
+from saltus.process.supervisor import supervise
 from saltus.policy import Limits
 def receive(message):
     print(*message["pids"], flush=True)
@@ -179,7 +210,7 @@ def test_nothing_outlives_a_supervisor_that_is_killed(group: bool) -> None:
 
 
 def test_a_worker_whose_parent_is_gone_before_it_starts_ends_at_once() -> None:
-    code = "from saltus.bench.worker import hold_on_to_parent; hold_on_to_parent(1, group=False); print('alive')"
+    code = "from saltus.process.worker import end_with_parent; end_with_parent(1); print('alive')"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, stdin=subprocess.PIPE, start_new_session=True, check=False
     )

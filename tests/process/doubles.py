@@ -18,6 +18,10 @@ def send(event, **values):
 """
 
 
+PROGRAM = (sys.executable, "-c", "from saltus.cli.main import main; main()")
+"""Command of `saltus`, to be started as a process of its own."""
+
+
 def double(code: str) -> list[str]:
     """Command of a process that is told a job and does something else."""
     return [sys.executable, "-c", PRELUDE + code]
@@ -30,8 +34,8 @@ INVALID = [
 import saltus.policy.planning
 from saltus.task import Plan
 saltus.policy.planning.plan_of = lambda task, actions: Plan((("pickup", "a"),))  # the planted fault
-from saltus.bench.worker import work
-work()
+from saltus.process.worker import run_worker
+run_worker()
 """,
 ]
 """The real worker, with a planner that makes a wrong plan of every jump."""

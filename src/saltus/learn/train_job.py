@@ -1,0 +1,124 @@
+"""Stage `learn`: training as a job: a suite, a seed and a configuration in, a run in a folder out.
+
+A run that exists is resumed, and a run that has finished ends at once, so that the same jobs continue where they were
+stopped. Everything that the process says goes to `train.log` in the folder of the run. A job that should stop finishes
+its episode and saves its state; it does the same if the process that started it is gone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from saltus.learn.open import open_run
+from saltus.learn.progress import PlainProgress
+from saltus.policy.outcome import Outcome
+from saltus.process.job import Job, Story, Watch, explain
+from saltus.process.supervisor import Ended, Message
+from saltus.process.worker import Worker
+
+LOG = "train.log"
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """How a training job ended."""
+
+    summary: str
+    """The run in a line, or what went wrong."""
+    outcome: Outcome | None = None
+    """What went wrong; None if nothing did."""
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of `saltus train` for the same run."""
+        return 0 if self.outcome is None else self.outcome.exit_code
+
+
+@dataclass(frozen=True)
+class TrainJob(Job[TrainResult]):
+    """One run: a suite, a seed, a configuration."""
+
+    work: ClassVar[str] = "saltus.learn.train_job:train"
+    stops_gently: ClassVar[bool] = True
+
+    suite: str
+    """Name of the suite."""
+    folder: str
+    """Folder of its problems."""
+    out: str
+    """Folder of the run."""
+    seed: int = 0
+    config: str | None = None
+    """Name or file of the configuration."""
+    settings: tuple[str, ...] = ()
+    """Changes to the configuration: `key=value`."""
+    seconds: float | None = None
+    """Time after which the run ends, at the end of an episode."""
+
+    def story(self, watch: Watch[TrainResult] | None = None) -> Story[TrainResult]:
+        """A story without messages; there is nothing to watch before the end."""
+        return TrainStory()
+
+    def with_full_paths(self) -> Self:
+        """The job with paths that mean the same in every folder."""
+        is_file = self.config is not None and os.path.isfile(self.config)
+        return replace(
+            self,
+            folder=os.path.abspath(self.folder),
+            out=os.path.abspath(self.out),
+            config=os.path.abspath(self.config) if self.config is not None and is_file else self.config,
+        )
+
+
+class TrainStory:
+    """What the one message of a training worker says."""
+
+    def __init__(self) -> None:
+        self.end: TrainResult | None = None
+
+    def receive(self, message: Message) -> bool:
+        """Takes the next message; returns whether the job is done."""
+        if message["event"] != "end":
+            return False
+        if "outcome" in message:
+            self.end = failure(Outcome(message["outcome"]), message["detail"])
+        else:
+            self.end = TrainResult(message["summary"])
+        return True
+
+    def result(self, ended: Ended) -> TrainResult:
+        """The result of the job."""
+        return self.end or failure(*explain(ended))
+
+
+def failure(outcome: Outcome, detail: str) -> TrainResult:
+    """The result of a job that failed."""
+    return TrainResult(f"failed, exit code {outcome.exit_code}: {detail or outcome}", outcome)
+
+
+def train(worker: Worker) -> Mapping[str, Any]:
+    """Trains until the run has finished, its time is up, or it should stop; returns a summary."""
+    job = TrainJob.from_json(worker.job)
+    out = Path(job.out)
+    worker.log_to(out / LOG)
+    run = open_run(
+        job.folder,
+        out,
+        config=job.config,
+        settings=job.settings,
+        seed=job.seed,
+        device=job.device,
+        threads=job.threads,
+        resume=(out / "config.json").exists(),
+        warn=lambda message: worker.note(f"saltus: warning: {message}"),
+    )
+    progress = PlainProgress(run.trainer.spec.episodes, worker.note)
+    for event in run.events(lambda: bool(worker.stopped_by), job.seconds):
+        progress.show(event)
+    lines = run.summary(worker.stopped_by)
+    worker.note("\n".join(lines))
+    return {"summary": "; ".join(line for line in lines if not line.startswith("policy:"))}

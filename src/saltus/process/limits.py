@@ -1,0 +1,30 @@
+"""Stage `process`: limits that a process sets for itself. Those that it cannot escape are the supervisor's."""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import suppress
+
+HEADROOM = 1.05
+"""The kernel refuses memory beyond this multiple of the limit; the supervisor kills at the limit itself."""
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def thread_variables(threads: int | None) -> dict[str, str]:
+    """Environment variables that limit the threads of libraries; they must be set before the libraries are loaded."""
+    return {} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads))
+
+
+def limit_threads(threads: int | None) -> None:
+    """Limits the threads of libraries; must be called before PyTorch is imported."""
+    os.environ.update(thread_variables(threads))
+
+
+def limit_memory(megabytes: float) -> None:
+    """Makes the system refuse memory well beyond the limit, so that one huge request fails where it is made."""
+    most = int(megabytes * HEADROOM * 2**20)
+    with suppress(ValueError, OSError):
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (most if hard < 0 else min(most, hard), hard))

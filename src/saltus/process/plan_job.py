@@ -1,0 +1,184 @@
+"""Stage `process`: planning as a job: one problem, a policy and limits in; outcome, plan and figures out.
+
+`saltus plan` and `saltus bench` run the same jobs: a benchmark measures what a single call does under its limits. The
+work itself, on the other side of the process boundary, is in `plan_work.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from saltus.errors import SaltusError
+from saltus.model.description import read_description
+from saltus.policy.catalogue import AUTO, policy_name, policy_path
+from saltus.policy.figures import Figures
+from saltus.policy.outcome import GREEDY_SHARE, Outcome
+from saltus.policy.policies import YARDSTICKS
+from saltus.process.job import Job, Story, Watch, explain
+from saltus.process.supervisor import Ended, Message
+from saltus.task import Plan
+
+UNKNOWN_METHOD = "unknown"
+"""Method of a policy that could not be read."""
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """What came of planning."""
+
+    outcome: Outcome
+    detail: str = ""
+    plan: Plan | None = field(default=None, repr=False)
+    """The best plan; validated."""
+    cost: float | None = None
+    unit_cost: bool = True
+    seconds: float = 0.0
+    peak_memory_mb: float | None = None
+    policy: str | None = None
+    method: str | None = None
+    device: str | None = None
+    objects: int | None = None
+    figures: Figures = field(default_factory=Figures)
+    """Counts and times, as far as planning got."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a process that ends in this way."""
+        return self.outcome.exit_code
+
+
+@dataclass(frozen=True)
+class PlanJob(Job[PlanResult]):
+    """A problem, a policy and limits."""
+
+    work: ClassVar[str] = "saltus.process.plan_work:solve"
+    planner: ClassVar[str] = "policy"
+
+    domain: str
+    """File."""
+    problem: str
+    """File."""
+    policy: str = AUTO
+    """A yardstick, the name of a bundled policy, a file, a run folder, or `auto`: the bundled one for the domain."""
+    prefix: str | None = None
+    """Policy files `prefix`.1, `prefix`.2, …: the last one that fits replaces `policy`, if there is one."""
+    search: bool = False
+    improve: bool = False
+    greedy_share: float = GREEDY_SHARE
+    """Share of the time limit that the greedy rollout may take before a search."""
+    seed: int = 0
+    """Seed of the yardsticks."""
+
+    def story(self, watch: Watch[PlanResult] | None = None) -> Story[PlanResult]:
+        """A story without messages."""
+        return PlanStory(watch)
+
+    def with_full_paths(self) -> Self:
+        """The job with paths that mean the same in every folder."""
+        is_file = self.policy not in YARDSTICKS and os.path.exists(self.policy)
+        return replace(
+            self,
+            domain=os.path.abspath(self.domain),
+            problem=os.path.abspath(self.problem),
+            policy=os.path.abspath(self.policy) if is_file else self.policy,
+            prefix=None if self.prefix is None else os.path.abspath(self.prefix),
+        )
+
+    def configuration(self) -> str:
+        """Hash of the policy and of every option that can change the result: 12 hexadecimal digits.
+
+        Records with the same configuration, domain, split and problem are of the same trial.
+        """
+        limits = self.limits
+        facts = {
+            "planner": self.planner,
+            **self.policy_facts(),
+            # The names are part of the hash: this one is older than the word "jump".
+            "limits": {"seconds": limits.seconds, "memory_mb": limits.memory_mb, "choices": limits.max_jumps},
+            "search": self.search,
+            "improve": self.improve,
+            "greedy_share": self.greedy_share if self.search else 1.0,
+            "device": self.device,
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+    def policy_facts(self) -> dict[str, Any]:
+        """What the configuration depends on in the policy: its bytes, or name and seed of a yardstick."""
+        if self.policy in YARDSTICKS:
+            return {"policy": self.policy, "seed": self.seed}
+        return {"policy": file_hash(self.policy), "seed": None}
+
+    def policy_label(self, result: PlanResult) -> str:
+        """Name of the policy for people."""
+        if self.policy == AUTO or self.prefix is not None:
+            return result.policy or self.policy
+        return policy_name(self.policy)
+
+    def method(self) -> str:
+        """Lookahead and encoding of a learned policy, or the name of a yardstick, without loading the policy."""
+        if self.policy in YARDSTICKS:
+            return self.policy
+        try:
+            return read_description(policy_path(self.policy)).method
+        except (SaltusError, KeyError):
+            return UNKNOWN_METHOD
+
+
+def file_hash(path: str) -> str:
+    """Hash of a file's bytes, or of its name if it cannot be read: the job will say why."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return hashlib.sha256(path.encode()).hexdigest()
+
+
+class PlanStory:
+    """What the messages of a planning worker add up to."""
+
+    def __init__(self, watch: Watch[PlanResult] | None = None) -> None:
+        self.watch = watch
+        self.so_far = PlanResult(Outcome.INTERRUPTED)
+        self.end: tuple[Outcome, str] | None = None
+
+    def receive(self, message: Message) -> bool:
+        """Takes the next message; returns whether the job is done."""
+        event = message["event"]
+        now = self.so_far
+        warnings = (*now.warnings, *message.get("warnings", ()))
+        if event == "read":
+            now = replace(now, objects=message["objects"], warnings=warnings)
+        elif event == "policy":
+            names = {name: message[name] for name in ("policy", "method", "device")}
+            now = replace(now, **names, warnings=warnings)
+        elif event == "figures":
+            now = replace(now, figures=Figures.from_json(message))
+        elif event == "plan":
+            plan = Plan(tuple(tuple(step.split()) for step in message["steps"]))
+            now = replace(now, plan=plan, cost=message["cost"], unit_cost=message["unit_cost"])
+        elif event == "end":
+            self.end = (Outcome(message["outcome"]), message["detail"])
+        self.so_far = now
+        if self.watch is not None:
+            self.watch(message, now)
+        return self.end is not None
+
+    def result(self, ended: Ended) -> PlanResult:
+        """The result of the job; a plan that was received counts, whatever happened afterwards."""
+        outcome, detail = self.end or explain(ended)
+        if self.so_far.plan is not None and outcome not in (Outcome.FOUND, Outcome.INTERRUPTED):
+            detail = f"then {outcome}{f': {detail}' if detail else ''}"
+            outcome = Outcome.FOUND
+        peak = ended.peak_memory_mb or None
+        return replace(self.so_far, outcome=outcome, detail=detail, seconds=ended.seconds, peak_memory_mb=peak)
+
+
+def plan_message(plan: Plan, cost: float | None, *, unit_cost: bool) -> Mapping[str, Any]:
+    """Values of the message that reports a plan."""
+    return {"steps": [" ".join(step) for step in plan.steps], "cost": cost, "unit_cost": unit_cost}

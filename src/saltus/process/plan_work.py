@@ -1,0 +1,98 @@
+"""Stage `process`: the work of a `PlanJob`, in the worker. Messages:
+
+{"event": "read", …}      the task has been read: number of objects, warnings
+{"event": "policy", …}    the policy has been loaded: name, method, device, warnings
+{"event": "figures", …}   all figures so far
+{"event": "plan", …}      a validated plan, better than those before
+{"event": "end", …}       outcome and detail
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from saltus.errors import PolicyError
+from saltus.pddl import Domain, Source, parse_domain, parse_problem
+from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
+from saltus.policy.catalogue import open_learned, open_policy
+from saltus.process.limits import limit_memory, limit_threads
+from saltus.process.plan_job import PlanJob, plan_message
+from saltus.process.worker import Worker
+from saltus.task import Plan, Task, build_task
+
+PAUSE = 0.05
+"""Least number of seconds between two messages with figures, unless there is a new plan."""
+
+
+def solve(worker: Worker) -> Mapping[str, Any]:
+    """Plans with a policy; returns outcome and detail, and sends everything else as it comes."""
+    job = PlanJob.from_json(worker.job)
+    limit_threads(job.threads)
+    start = time.monotonic()
+    task = read_task(job)
+    seconds_read = time.monotonic() - start
+    worker.send("read", objects=task.object_count, warnings=list(task.problem.warnings))
+    worker.send("figures", **Figures(seconds_read=seconds_read).to_json())
+    policy, name, warnings = choose_policy(job, task.domain)
+    device = device_of(policy)
+    if device == "cpu" and job.limits.memory_mb is not None:
+        limit_memory(job.limits.memory_mb)
+    worker.send("policy", policy=name, method=method_of(policy, name), device=device, warnings=warnings)
+    progress = Progress()
+
+    def send_figures() -> None:
+        measured = replace(Figures.of(progress), seconds_read=seconds_read, **policy.clock.figures())
+        worker.send("figures", **measured.to_json())
+
+    shown: Plan | None = None
+    last = 0.0
+    for progress in plan_stepwise(
+        policy,
+        task,
+        job.limits,
+        search=job.search,
+        improve=job.improve,
+        goal_policy=policy.goal_policy(),
+        greedy_share=job.greedy_share,
+        started=worker.started,
+        threads=job.threads,
+    ):
+        if progress.plan is not shown or time.monotonic() - last > PAUSE:
+            send_figures()
+            last = time.monotonic()
+        if progress.plan is not None and progress.plan is not shown:
+            shown = progress.plan
+            worker.send("plan", **plan_message(shown, progress.cost, unit_cost=progress.unit_cost))
+    send_figures()
+    return {"outcome": progress.outcome or Outcome.CRASH, "detail": progress.detail}
+
+
+def read_task(job: PlanJob) -> Task:
+    """The task of the job's files."""
+    domain = parse_domain(Source.from_file(job.domain))
+    return build_task(domain, parse_problem(Source.from_file(job.problem), domain))
+
+
+def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]]:
+    """The job's policy, its name or file, and warnings about policies that were passed over."""
+    warnings: list[str] = []
+    if job.prefix is not None:
+        try:
+            return open_learned(job.prefix, domain, device=job.device, threads=job.threads)
+        except PolicyError as error:
+            warnings.append(f"{error}; continuing with {job.policy}")
+    policy, name = open_policy(job.policy, domain, device=job.device, seed=job.seed, threads=job.threads)
+    return policy, name, warnings
+
+
+def method_of(policy: Planner, name: str) -> str:
+    """Lookahead and encoding of a learned policy, or the name of a yardstick."""
+    return f"{policy.lookahead.kind}-{policy.encoding.kind}" if isinstance(policy, LearnedPolicy) else name
+
+
+def device_of(policy: Planner) -> str:
+    """cpu or cuda."""
+    return str(next(policy.network.parameters()).device.type) if isinstance(policy, LearnedPolicy) else "cpu"

@@ -5,6 +5,7 @@ The records are the examples, the training runs those of an experiment; the roll
 
 from __future__ import annotations
 
+import tarfile
 import tempfile
 from io import BytesIO
 from pathlib import Path
@@ -24,7 +25,7 @@ PICTURES = ROOT / "docs" / "pictures"
 MARGIN = 14
 MOST_BYTES = 290_000
 RECORDS = ROOT / "examples" / "records"
-RUNS = ROOT / "experiments" / "2026-11-15-ipc2023" / "runs"
+RUNS = ROOT / "experiments" / "2026-11-15-ipc2023" / "runs.tar.xz"
 
 
 def picture_part(page: Any, name: str, first: str, last: str) -> None:
@@ -50,7 +51,9 @@ def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, open_browser() as browser:
         folder = Path(name)
-        runs = [RUNS / domain for domain in ("satellite", "spanner")]
+        with tarfile.open(RUNS) as archive:
+            archive.extractall(folder, filter="data")
+        runs = [folder / "runs" / domain for domain in ("satellite", "spanner")]
         report = make_report(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), runs)
         write_page(folder / "report.html", report_page(report))
         page = open_page(browser, folder / "report.html", width=1200).page

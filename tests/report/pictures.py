@@ -1,6 +1,7 @@
 """Makes the pictures of `docs/` anew: `python -m tests.report.pictures`, with Chromium and Playwright installed.
 
-The records are the examples, the training runs those of an experiment; the rollout is the goal count's on 24 blocks.
+The records are the examples, the training runs those of an experiment; the rollout is the bundled
+policy's on 24 blocks.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL import Image
 from tests.conftest import ROOT
 from tests.policy.test_rollout import blocks
 from tests.report.browser import open_browser, open_page
 
-from saltus.policy import YARDSTICKS
+from saltus.policy import load_policy
 from saltus.report import make_report, report_page, write_page
 from saltus.report.explain import explain_page, trace
 
@@ -53,7 +53,7 @@ def main() -> None:
         folder = Path(name)
         with tarfile.open(RUNS) as archive:
             archive.extractall(folder, filter="data")
-        runs = [folder / "runs" / domain for domain in ("satellite", "spanner")]
+        runs = [run for domain in ("satellite", "spanner") for run in sorted((folder / "runs" / domain).glob("seed-*"))]
         report = make_report(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), runs)
         write_page(folder / "report.html", report_page(report))
         page = open_page(browser, folder / "report.html", width=1200).page
@@ -61,8 +61,7 @@ def main() -> None:
         picture_part(page, "comparison", "#time", "#scatter")
         picture_part(page, "training", "#training h2", "#training .plots")
         task = blocks(24, 2)
-        policy = YARDSTICKS["goal-count"](np.random.default_rng(0), None)
-        write_page(folder / "explain.html", explain_page(trace(task, policy, "goal-count")))
+        write_page(folder / "explain.html", explain_page(trace(task, load_policy("blocksworld"), "blocksworld")))
         page = open_page(browser, folder / "explain.html", width=1280, height=860).page
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")

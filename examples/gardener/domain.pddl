@@ -1,4 +1,4 @@
-; A gardener waters plants. The can holds water for one plant and is filled at the well.
+; A gardener waters plants, one per can of water from the well.
 (define (domain gardener)
   (:requirements :strips :typing)
   (:types place plant)

@@ -1,70 +1,88 @@
-# Every target sets up what it needs, and only when it is missing or out of date.
+# Every target installs what it needs, and only when that is missing or out of date.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SANITIZED := build/sanitize
 KERNEL := CMakeLists.txt $(wildcard kernel/*.cpp kernel/*.hpp)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# Peers and planners for comparisons; not needed to use or test the package.
-BENCH_STAMP := $(VENV)/.bench
+# Requirements of an extra, one per line: installing them does not build the kernel again.
+LIST_EXTRA := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  print(*project["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: demo test lint types check sanitize bench bench-install solvable clean
+.PHONY: demo test lint types check sanitize docs bench solvable clean
 
-demo: $(VENV)/.built
-	$(BIN)/saltus info examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
-	$(BIN)/saltus plan examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl --plan-file build/demo.plan
+demo: BLOCKS := examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
+demo: $(VENV)/.installed
+	@mkdir -p build
+	@echo "==> The problem: 100 blocks"
+	$(BIN)/saltus info $(BLOCKS)
+	@echo "==> Planning with the bundled policy, trained on problems with at most 20 blocks (about ten seconds)"
+	$(BIN)/saltus plan $(BLOCKS) --plan-file build/demo.plan
+	@echo "==> The first actions of the plan"
 	head -n 5 build/demo.plan
-	$(BIN)/saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl build/demo.plan
+	@echo "==> Checking the plan with the independent validator"
+	$(BIN)/saltus validate $(BLOCKS) build/demo.plan
+	@echo "==> Done. Next: . $(BIN)/activate, then saltus --help, or the tutorial in docs/tutorial.md"
 
 test: lint types check sanitize
 
-lint: $(VENV)/.built
+lint: $(VENV)/.extra-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/clang-format --dry-run --Werror kernel/*.cpp kernel/*.hpp
 
-types: $(VENV)/.built
+types: $(VENV)/.extra-dev
 	$(BIN)/mypy
 
-check: $(VENV)/.built
+check: $(VENV)/.extra-dev
 	$(BIN)/python -m pytest -n 2
 
 # The kernel's tests again, with the kernel built under address and undefined-behaviour sanitizers.
-sanitize: $(VENV)/.built $(SANITIZED)/.built
+sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
 	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
 	$(BIN)/python -m pytest -m kernel -n 2 -q
 
-bench: bench-install
+# The documentation site; a warning is an error.
+docs: $(VENV)/.extra-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "==> The site is in build/site; to read it with search: $(BIN)/python -m http.server -d build/site"
+
+# Figures against other libraries.
+bench: $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/read.py
 	$(BIN)/python benchmarks/lookahead.py
 	$(BIN)/python benchmarks/forward.py
 	$(BIN)/python benchmarks/train_step.py
 
 # LAMA solves twenty small generated problems of every domain.
-solvable: $(VENV)/.built
-	$(INSTALL) --no-build-isolation -e ".[baselines]"
+solvable: $(VENV)/.extra-dev $(VENV)/.extra-baselines
 	SALTUS_FULL=1 $(BIN)/python -m pytest -n 2 tests/domains/test_solvable.py
 
-bench-install: $(BENCH_STAMP)
-
-$(VENV)/bin/python:
+$(BIN)/python:
+	@echo "==> Creating $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.built: $(VENV)/bin/python pyproject.toml constraints.txt $(KERNEL)
+# The package and what planning needs, nothing else.
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt $(KERNEL)
+	@echo "==> Installing the build tools"
 	$(INSTALL) scikit-build-core nanobind ninja cmake
-	$(INSTALL) --no-build-isolation -e ".[dev]"
-	touch $@
+	@echo "==> Building the kernel and installing Saltus with its dependencies (a few minutes on a fresh machine)"
+	$(INSTALL) --no-build-isolation -e .
+	@touch $@
 
-$(BENCH_STAMP): $(VENV)/.built
-	$(INSTALL) --no-build-isolation -e ".[bench]"
-	touch $@
+# The requirements of one extra of pyproject.toml on top.
+$(VENV)/.extra-%: pyproject.toml constraints.txt | $(VENV)/.installed
+	@echo "==> Installing the extra '$*'"
+	@$(BIN)/python -c '$(LIST_EXTRA)' $* > $(VENV)/extra-$*.txt
+	$(INSTALL) -r $(VENV)/extra-$*.txt
+	@touch $@
 
-$(SANITIZED)/.built: $(VENV)/.built $(KERNEL)
+$(SANITIZED)/.built: $(VENV)/.installed $(KERNEL)
 	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DSALTUS_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > /dev/null
 	$(BIN)/cmake --build $(SANITIZED) --target _kernel
-	touch $@
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

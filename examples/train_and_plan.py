@@ -4,8 +4,8 @@ from pathlib import Path
 
 import saltus
 
-folder = Path(__file__).parent / "blocksworld"
-run = saltus.train(folder, config="tiny", settings=["episodes=10", "larger_problems=0"])
-task = saltus.load(folder / "domain.pddl", folder / "p03.pddl")
-plan = run.best_policy().plan(task)
+folder = Path(__file__).parent / "gardener"
+run = saltus.train(folder, config="tiny", settings=["episodes=20"])
+task = saltus.load(folder / "domain.pddl", folder / "large.pddl")
+plan = run.best_policy().plan(task)  # None if the policy fails
 print(plan)

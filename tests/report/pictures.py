@@ -1,22 +1,23 @@
 """Makes the pictures of `docs/` anew: `python -m tests.report.pictures`, with Chromium and Playwright installed.
 
-The records are the examples, the training runs those of an experiment; the rollout is the goal count's on 24 blocks.
+The records are the examples, the training runs those of an experiment; the rollout is the bundled
+policy's on 24 blocks.
 """
 
 from __future__ import annotations
 
+import tarfile
 import tempfile
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL import Image
 from tests.conftest import ROOT
 from tests.policy.test_rollout import blocks
 from tests.report.browser import open_browser, open_page
 
-from saltus.policy import YARDSTICKS
+from saltus.policy import load_policy
 from saltus.report import make_report, report_page, write_page
 from saltus.report.explain import explain_page, trace
 
@@ -24,7 +25,7 @@ PICTURES = ROOT / "docs" / "pictures"
 MARGIN = 14
 MOST_BYTES = 290_000
 RECORDS = ROOT / "examples" / "records"
-RUNS = ROOT / "experiments" / "2026-11-15-ipc2023" / "runs"
+RUNS = ROOT / "experiments" / "2026-11-15-ipc2023" / "runs.tar.xz"
 
 
 def picture_part(page: Any, name: str, first: str, last: str) -> None:
@@ -50,7 +51,9 @@ def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, open_browser() as browser:
         folder = Path(name)
-        runs = [RUNS / domain for domain in ("satellite", "spanner")]
+        with tarfile.open(RUNS) as archive:
+            archive.extractall(folder, filter="data")
+        runs = [run for domain in ("satellite", "spanner") for run in sorted((folder / "runs" / domain).glob("seed-*"))]
         report = make_report(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), runs)
         write_page(folder / "report.html", report_page(report))
         page = open_page(browser, folder / "report.html", width=1200).page
@@ -58,8 +61,7 @@ def main() -> None:
         picture_part(page, "comparison", "#time", "#scatter")
         picture_part(page, "training", "#training h2", "#training .plots")
         task = blocks(24, 2)
-        policy = YARDSTICKS["goal-count"](np.random.default_rng(0), None)
-        write_page(folder / "explain.html", explain_page(trace(task, policy, "goal-count")))
+        write_page(folder / "explain.html", explain_page(trace(task, load_policy("blocksworld"), "blocksworld")))
         page = open_page(browser, folder / "explain.html", width=1280, height=860).page
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")

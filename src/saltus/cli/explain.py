@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def explain(
     domain: DomainFile,
     problem: ProblemFile,
-    out: Annotated[Path, typer.Option(help="Page to write; needs nothing but a browser.")],
+    out: Annotated[Path, typer.Option(help="Page to write; needs nothing but a browser.")] = Path("explain.html"),
     policy: Annotated[
         str,
         typer.Option(

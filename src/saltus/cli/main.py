@@ -100,7 +100,6 @@ app = typer.Typer(
     name="saltus",
     help="Learns general policies for classical planning: trained on small problems, they solve far larger ones.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},

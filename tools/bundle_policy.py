@@ -1,0 +1,155 @@
+"""Makes the best run of every domain a bundled policy, with a card that says where it comes from.
+
+    python tools/bundle_policy.py RUNS [DOMAIN | DOMAIN=RUN ...] [--source "the IPC 2023 Learning Track"] [--out FOLDER]
+
+RUNS is what `saltus train-all` writes: DOMAIN/RUN/policy.safetensors. The best run solves the most validation and
+larger problems together, then with the fewest actions, as for the checkpoints within a run. DOMAIN=RUN names the run
+instead, where further generated problems have told runs apart that validation could not.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from saltus.learn.config import Configuration, configuration_of, differences, plain_values
+from saltus.learn.validation import Validation
+from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
+from saltus.policy.catalogue import POLICIES
+
+UNIMPORTANT = ("training.episodes", "training.learning_rate_episodes")
+"""Settings that a card does not list: the time available decided them."""
+
+SOURCE = "the IPC 2023 Learning Track"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Writes DOMAIN.safetensors and DOMAIN.md for every domain."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("domains", nargs="*", metavar="DOMAIN[=RUN]")
+    parser.add_argument("--source", default=SOURCE, help=f"where the training problems are from (default: {SOURCE})")
+    parser.add_argument("--out", type=Path, default=POLICIES, help="folder to write (default: the package's own)")
+    options = parser.parse_args(arguments)
+    wanted = dict(entry.partition("=")[::2] for entry in options.domains)
+    found = find_policies(options.runs)
+    for name in wanted.keys() - found.keys():
+        parser.error(f"{options.runs}: no run of the domain {name}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name, candidates in sorted(found.items()):
+        if wanted and name not in wanted:
+            continue
+        named = wanted.get(name, "")
+        if named and named not in candidates:
+            parser.error(f"{options.runs}: {name} has no run {named}; there are {', '.join(candidates)}")
+        run = named or max(candidates, key=lambda entry: rank(candidates[entry].record))
+        save_policy(options.out / f"{name}.safetensors", candidates[run], half=True)
+        text = make_card(name, candidates[run], candidates, options.source, is_named=bool(named))
+        (options.out / f"{name}.md").write_text(text, encoding="utf-8")
+        print(name, run, coverage_text(candidates[run].record))
+
+
+def find_policies(runs: Path) -> dict[str, dict[str, PolicyFile]]:
+    """The best policy of every run, by domain and name of the run."""
+    found: dict[str, dict[str, PolicyFile]] = defaultdict(dict)
+    for path in sorted(runs.glob("*/*/policy.safetensors")):
+        policy = load_policy_file(path)
+        found[str(policy.record["suite"])][path.parent.name] = policy
+    return dict(found)
+
+
+def rank(record: Mapping[str, Any]) -> tuple[float, ...]:
+    """How good a policy was in validation; larger is better."""
+    return Validation.from_json(record["validation"]).key("larger")
+
+
+def coverage_text(record: Mapping[str, Any]) -> str:
+    """Validation coverage in words."""
+    validation = Validation.from_json(record["validation"])
+    text = f"{validation.held_out.solved} of {validation.held_out.problems} validation problems"
+    if validation.larger is not None:
+        text += f", {validation.larger.solved} of {validation.larger.problems} larger generated problems"
+    return text
+
+
+def settings_text(record: Mapping[str, Any]) -> str:
+    """Settings that differ from the defaults."""
+    ours, plain = configuration_of(record["configuration"]), Configuration()
+    names = [name for name in differences(ours, plain) if name not in UNIMPORTANT]
+    values = plain_values(ours)
+    return ", ".join(f"{name}={values[section][key]}" for name in names for section, key in [name.split(".")])
+
+
+def make_card(
+    name: str, policy: PolicyFile, candidates: Mapping[str, PolicyFile], source: str, *, is_named: bool
+) -> str:
+    """The card of a policy: how it was made, the runs it was chosen from, its validation curve."""
+    return f"{describe(name, policy, source, is_named=is_named)}\n{runs_table(candidates)}\n{curve_table(policy)}"
+
+
+def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> str:
+    """The first part of a card: method, problems, choice, configuration."""
+    record = policy.record
+    training = record["configuration"]["training"]
+    validation = Validation.from_json(record["validation"])
+    weights = sum(parameter.numel() for parameter in policy.network.parameters())
+    generated = int(record.get("generated_problems", training.get("generated_problems", 0)))
+    problems = f"{record['training_problems'] - generated}"
+    problems += f" and {generated} generated ones" if generated else ""
+    told_apart = ["  Further generated problems told apart runs that were about equal (`docs/training.md`)."]
+    lines = [
+        f"# Policy for {name}",
+        "",
+        f"A general policy for the domain `{record['domain']}` of {source}, learned by deep",
+        f"Q-learning with lifted hindsight. Method {policy.lookahead.kind}-{policy.encoding.kind}, "
+        f"{policy.network.spec.layers} layers, {weights:,} weights,",
+        "stored as float16.",
+        "",
+        f"- **Training problems:** {problems}, the largest with",
+        f"  {record['largest_training_problem']} objects. No test problem was used.",
+        f"- **Chosen by:** {coverage_text(record)}",
+        f"  ({validation.held_out.actions:,} actions in the plans of the validation problems), at episode",
+        f"  {record['episode']}, seed {record['seed']}.",
+        *(told_apart if is_named else []),
+        f"- **Configuration:** {training['episodes']} episodes of {training['rollouts']} rollouts and "
+        f"{training['steps']} steps",
+        f"  of {training['batch']} transitions, learning rate {training['learning_rate']} to "
+        f"{training['learning_rate_end']}.",
+        f"  Changed from the defaults: {settings_text(record) or 'nothing'}.",
+        "  The file holds all of it (`saltus policies --json`).",
+        f"- **Made:** {record['date']}, saltus {record.get('saltus', '0.1.0')}, torch {record['torch']},",
+        f"  {record['seconds']:.0f} s until this checkpoint.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def runs_table(candidates: Mapping[str, PolicyFile]) -> str:
+    """The runs that the policy was chosen from."""
+    lines = [
+        "| run | changed from the defaults | episode | validation of the run's best checkpoint |",
+        "|---|---|---|---|",
+    ]
+    for run, policy in candidates.items():
+        record = policy.record
+        lines.append(
+            f"| {run} | {settings_text(record) or 'defaults'} | {record['episode']} | {coverage_text(record)} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def curve_table(policy: PolicyFile) -> str:
+    """Validation of the policy's own run, up to the checkpoint that was chosen."""
+    lines = ["| episode | validation problems solved | larger problems solved |", "|---|---|---|"]
+    lines += [
+        f"| {episode} | {solved} | {'-' if larger is None else larger} |"
+        for episode, solved, larger in policy.record["curve"]
+    ]
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()

@@ -102,4 +102,4 @@ def suggestion(name: str, known: Iterable[str]) -> str:
         return ""
     similar = islice((entry for entry in known if abs(len(entry) - len(name)) <= 3), MAX_COMPARED)
     close = get_close_matches(name, list(similar), n=1, cutoff=0.7)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f"; did you mean {str(close[0])!r}?" if close else ""

@@ -91,8 +91,8 @@ def test_damaged_lines_are_warnings(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("[")
     run = read_run(tmp_path)
     assert run.episodes == {1: {"episode": 1.0, "success": 0.5}}
-    assert run.warnings[0] == f"{tmp_path}/log.jsonl:2: line left out: episode is 'two', expected a whole number"
-    assert run.warnings[1].startswith(f"{tmp_path}/log.jsonl:5: damaged line left out: ")
+    assert run.warnings[0] == f"{tmp_path}/log.jsonl:2: line ignored: episode is 'two', expected a whole number"
+    assert run.warnings[1].startswith(f"{tmp_path}/log.jsonl:5: damaged line ignored: ")
     assert run.warnings[2].startswith(f"{tmp_path}/config.json: cannot be read, so the run is named after its folder")
 
 

@@ -1,4 +1,4 @@
-"""The README's tables of results, from the records of this experiment.
+"""The tables of docs/results.md, from the records of this experiment.
 
     python experiments/2026-11-15-ipc2023/table.py
 
@@ -43,7 +43,7 @@ def main() -> None:
     greedy, search, lama = read("greedy-2min", "greedy"), read("search"), read("lama-2min")
     domains = sorted({key[0] for key in greedy} | {key[0] for key in lama})
     total: dict[str, int] = defaultdict(int)
-    print("| domain | easy, medium, hard | of 42 | in 2 min | with search | LAMA-first, 2 min | length to LAMA's |")
+    print("| domain | easy, medium, hard | of 42 | in 2 min | with search | LAMA-first, 2 min | length vs. LAMA's |")
     print("|---|---|---|---|---|---|---|")
     for domain in domains:
         keys = sorted({key for key in {**greedy, **lama} if key[0] == domain})
@@ -80,7 +80,7 @@ def main() -> None:
 
 def print_largest(greedy: Trials) -> None:
     """Prints the largest solved problem of every domain, and what it took."""
-    print("\n| domain | largest solved | objects | jumps | actions | seconds | a jump | memory |")
+    print("\n| domain | largest solved | objects | jumps | actions | seconds | per jump | memory |")
     print("|---|---|---|---|---|---|---|---|")
     solved = sorted(filter(is_solved, greedy.values()), key=lambda record: (record.domain, record.objects or 0))
     for domain, record in {record.domain: record for record in solved}.items():

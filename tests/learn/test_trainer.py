@@ -17,8 +17,9 @@ from tests.policy.test_rollout import chain
 
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn.config import load_configuration, named_configurations
+from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, collect, search
-from saltus.learn.trainer import EpisodeReport, Trainer, linear
+from saltus.learn.trainer import Trainer, linear
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import lookahead
 from saltus.policy import Decision, Ending, GoalCountPolicy, Policy

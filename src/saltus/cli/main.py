@@ -11,10 +11,6 @@ from typing import ParamSpec
 
 import typer
 
-# Before PyTorch is imported: its threads sleep while they wait for each other. Spinning, as they do otherwise, makes a
-# plan take twenty times longer where another program keeps a core busy.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 import saltus
 from saltus.cli import (
     bench,

@@ -4,11 +4,12 @@
 """
 
 from saltus.learn.config import Configuration, TrainingSpec, load_configuration, named_configurations
+from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.folder import RunDescription, RunFolder, Start
 from saltus.learn.open import open_numbered_run, open_run, train
 from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.run import Run
-from saltus.learn.trainer import EpisodeReport, Event, Trainer
+from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Coverage, Validation, measure
 
 __all__ = [

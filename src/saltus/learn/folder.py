@@ -28,7 +28,8 @@ from safetensors.torch import save
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.files import WriteError, lock, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
-from saltus.learn.trainer import EpisodeReport, Event, Trainer
+from saltus.learn.events import EpisodeReport, Event
+from saltus.learn.trainer import Trainer
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy.catalogue import RUN_POLICY, numbered_files, policy_name
 

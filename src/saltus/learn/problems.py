@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -106,3 +107,13 @@ def _useful(found: Sequence[tuple[Path, Task]], configuration: Configuration, wa
         else:
             kept.append(task)
     return kept
+
+
+def digest_of(tasks: Sequence[Task]) -> str:
+    """A short text that differs for different problems, and for the same ones in a different order."""
+    digest = hashlib.sha256()
+    for task in tasks:
+        digest.update(" ".join(task.objects).encode())
+        for codes in (task.initial_state.codes, task.goal.positive, task.goal.negative):
+            digest.update(len(codes).to_bytes(8, "little") + codes.tobytes())
+    return digest.hexdigest()[:16]

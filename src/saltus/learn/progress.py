@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from saltus.learn.trainer import Event
+from saltus.learn.events import Event
 
 LINE_EVERY = 10.0
 """Seconds between lines about episodes."""

@@ -13,9 +13,10 @@ import torch
 
 from saltus.files import WriteError
 from saltus.learn.config import plain_values
+from saltus.learn.events import Event
 from saltus.learn.folder import NumberedPolicies, RunDescription, RunOutput
 from saltus.learn.problems import Problems
-from saltus.learn.trainer import Event, Trainer
+from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Validation
 from saltus.policy import LearnedPolicy
 

@@ -10,15 +10,14 @@ count as reasons to stop, so they leave the weights alone; but their policies ca
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,10 +27,12 @@ from saltus.errors import ConfigurationError, InputError
 from saltus.graph import Vocabulary
 from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
+from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.experience import Trajectory, Transition, collect, search, transitions_of
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import Learner, StepResult
 from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
+from saltus.learn.problems import digest_of
 from saltus.learn.replay import Replay
 from saltus.learn.validation import Validation, measure
 from saltus.lookahead import Conjunction
@@ -56,48 +57,6 @@ VALIDATION_SHARE = 0.2
 """Largest share of the time that validations by time may take."""
 
 
-@dataclass(frozen=True)
-class EpisodeReport:
-    """What happened in one episode."""
-
-    kind: ClassVar[Literal["episode"]] = "episode"
-    """Tells the two kinds of events apart."""
-
-    episode: int
-    """Number of the episode, from 1."""
-    loss: float
-    losses: Means
-    """Means of the terms of the loss, and of the absolute TD error, by name."""
-    success: float
-    """Share of the episode's trajectories that reached their goal."""
-    jumps: float
-    """Mean number of jumps per trajectory."""
-    searched: int
-    """Trajectories found by search."""
-    original: int
-    """Transitions in the store of original experience."""
-    hindsight: int
-    """Transitions in the store of relabelled experience."""
-    temperature: float
-    learning_rate: float
-    steps_per_second: float
-    seconds: dict[str, float] = field(default_factory=dict)
-    """Seconds by part: rollouts and searches, hindsight, waiting for batches, gradient steps."""
-
-    def __str__(self) -> str:
-        return f"loss {self.loss:.3f}, success {self.success:.0%}, {self.steps_per_second:.1f} steps/s"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values by name, as in the log; the losses are among them, each under its own name."""
-        values = asdict(self)
-        losses = values.pop("losses")
-        return {**values, **losses}
-
-
-Event = EpisodeReport | Validation
-"""What a trainer yields; `kind` is "episode" or "validation"."""
-
-
 def linear(start: float, end: float, position: float, length: float) -> float:
     """Value at a position on the line from `start` to `end`; `end` from `length` on."""
     share = min(1.0, position / length)
@@ -110,16 +69,6 @@ def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int
         torch.manual_seed(seed)
         arities = [relation.arity for relation in vocabulary]
         return RelationalNetwork(arities, configuration.encoding.kind, configuration.model)
-
-
-def digest_of(tasks: Sequence[Task]) -> str:
-    """A short text that differs for different problems, and for the same ones in a different order."""
-    digest = hashlib.sha256()
-    for task in tasks:
-        digest.update(" ".join(task.objects).encode())
-        for codes in (task.initial_state.codes, task.goal.positive, task.goal.negative):
-            digest.update(len(codes).to_bytes(8, "little") + codes.tobytes())
-    return digest.hexdigest()[:16]
 
 
 @contextmanager

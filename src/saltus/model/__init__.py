@@ -4,9 +4,14 @@ PyTorch is imported with the first name that needs it: sizes of networks and des
 """
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from saltus.model.spec import AGGREGATIONS, ModelSpec
+
+# Before PyTorch is imported: its threads sleep while they wait for each other. Spinning, as they do otherwise, makes a
+# plan take twenty times longer where another program keeps a core busy.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from saltus.model.layout import Layout, make_layout

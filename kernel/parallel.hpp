@@ -16,8 +16,8 @@ namespace saltus {
 
 // Number of threads worth starting: no more than the machine runs at once.
 inline std::size_t useful_threads(std::size_t wanted) {
-    const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
-    return std::clamp<std::size_t>(wanted, 1, most);
+    if (wanted <= 1) return 1;  // asking the system takes microseconds, which small jobs would notice
+    return std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
 }
 
 // Calls body(i) for every i below `count`, on the calling thread and up to `threads` - 1 others. While the calling

@@ -36,6 +36,7 @@ Spec = TypeVar("Spec")
 class TrainingSpec:
     """How a policy is learned; meaningless values are refused with the name of the field."""
 
+    # Departure: the paper ends runs after 12 hours.
     episodes: int = 300
     """Number of episodes: rounds of collecting experience and learning from it."""
     rollouts: int = 4
@@ -49,7 +50,7 @@ class TrainingSpec:
     """Gradient steps per episode."""
     batch: int = 32
     """Transitions per gradient step."""
-    # Departure: the paper's 1e-3 is less steady in domains with dead ends.
+    # Departure: with the paper's 1e-3, a prototype was less steady in domains with dead ends.
     learning_rate: float = 3e-4
     """Learning rate of Adam at the start (the paper: 1e-3)."""
     learning_rate_end: float = 1e-5
@@ -79,7 +80,7 @@ class TrainingSpec:
     because the losses take it as a parameter."""
     target_every: int = 0
     """Episodes between copies of the weights to the target network, which values successors; 0 for none."""
-    # Departure: the authors' -10,000 draws all Q-values towards it.
+    # Departure: with the authors' -10,000, a prototype's Q-values drifted towards it.
     dead_end: float = -50.0
     """Value of a jump to a dead end (the authors' script: -10,000)."""
     least_target: float = 0.0
@@ -148,6 +149,7 @@ class TrainingSpec:
     generator."""
     larger_from: float = 0.9
     """Share of the validation problems that must be solved before the larger ones are tried."""
+    # Departure: coverage of larger problems tells apart checkpoints that tie on validation problems.
     selection: str = "larger"
     """What chooses the best checkpoint. larger: coverage of validation and larger problems together, then plan length;
     paper: coverage of validation problems, then plan length, then TD error."""

@@ -60,10 +60,10 @@ class MessageWeights(nn.Module):
 
     def output(self, number: int, arguments: Tensor) -> Tensor:
         """Messages [rows, size] of one relation, by the number of its network, without the residual."""
-        x = arguments @ self.weight1[number] + self.bias1[number]
-        x = functional.mish(x) @ self.weight2[number] + self.bias2[number]
+        x = torch.addmm(self.bias1[number], arguments, self.weight1[number])
+        x = torch.addmm(self.bias2[number], functional.mish(x), self.weight2[number])
         if self.weight3 is not None and self.bias3 is not None:
-            x = functional.mish(x) @ self.weight3[number] + self.bias3[number]
+            x = torch.addmm(self.bias3[number], functional.mish(x), self.weight3[number])
         return x
 
 

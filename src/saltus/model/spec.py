@@ -19,6 +19,7 @@ class ModelSpec:
 
     embedding: int = 32
     """Size of a node's embedding."""
+    # Departure: the paper gives no number. Its code draws one from 30 to 60 for every training pass.
     layers: int = 10
     """Layers of message passing. They share their weights, so a call may use another number."""
     aggregation: str = "smooth-max"

@@ -129,8 +129,8 @@ PROTOCOLS = {
     "paper": PlanningProtocol(Limits(seconds=3600.0, max_jumps=1000), flat_seconds=900.0, take_goals=False),
     "open": PlanningProtocol(Limits(seconds=1800.0, memory_mb=8192.0)),
 }
-"""The paper's section "Testing"; and, as a departure from it, the IPC's limits, no limit on jumps, and goal states
-always taken."""
+"""The paper's section "Testing". Departure: by default, the IPC's limits, any number of jumps, and goal states always
+taken."""
 
 
 class Clock:

@@ -23,6 +23,7 @@ struct Spec {
     GoalIdentity goal_identity = GoalIdentity::instead;
     RootMode root = RootMode::automatic;
     bool expand_root_successors = true;
+    bool keep_root_successors = true;  // beyond the capacity, as leaves
     std::int64_t max_nodes = 0;
     std::int64_t max_atoms = 0;
     std::int64_t max_root_actions = 0;

@@ -432,11 +432,12 @@ bool Search::append(std::size_t parent, std::size_t s, const std::vector<Object>
     return true;
 }
 
-// Applies the capacity to the nodes from `first` on. Successors of the root stay as leaves, unless only novel ones are
-// wanted.
+// Applies the capacity to the nodes from `first` on. Departure: successors of the root beyond it stay as leaves, unless
+// the specification drops them or wants novel ones only.
 void Search::bound_level(std::size_t first) {
     if (spec_.capacity <= 0 || spec_.kind == Kind::flat || first == nodes_.size()) return;
-    nodes_.bound(first, spec_.capacity, nodes_[first].depth == 1 && mode_ != RootMode::novel);
+    const bool keeps_root_successors = spec_.keep_root_successors && mode_ != RootMode::novel;
+    nodes_.bound(first, spec_.capacity, nodes_[first].depth == 1 && keeps_root_successors);
 }
 
 std::int32_t Search::goal_sign(Code code) const {

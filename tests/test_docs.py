@@ -73,6 +73,29 @@ def test_a_command_that_fails_is_noticed(tmp_path: Path) -> None:
         run_example(Example("exit 3", (), False), tmp_path)
 
 
+# Departures ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_departure_is_listed_where_it_is() -> None:
+    """The files that the page names are those with a mark, and it names every switch and every paper's variant."""
+    page = (ROOT / "docs" / "departures.md").read_text(encoding="utf-8")
+    rows = [row.split(" | ") for row in page.splitlines() if row.startswith("| ") and row.count(" | ") == 5]
+    named = {name for row in rows for name in re.findall(r"`([\w/]+\.(?:py|cpp))`", row[3])}
+    sources = [*(ROOT / "src" / "saltus").rglob("*.py"), *(ROOT / "kernel").glob("*.cpp")]
+    marked = {
+        str(path.relative_to(ROOT if path.suffix == ".cpp" else ROOT / "src" / "saltus"))
+        for path in sources
+        if "Departure:" in path.read_text(encoding="utf-8")
+    }
+    assert named == marked
+    switches = re.findall(r"`(lookahead|encoding|model|training)\.(\w+)`", " ".join(row[2] for row in rows))
+    assert len(switches) > 15
+    assert [switch for switch in switches if switch[1] not in SECTIONS[switch[0]].__dataclass_fields__] == []
+    variants = [name for name in named_configurations() if name.startswith("paper-")]
+    assert len(variants) == 13
+    assert [name for name in variants if f"`{name}`" not in page] == []
+
+
 # README -------------------------------------------------------------------------------------------------------------
 
 

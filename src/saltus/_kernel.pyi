@@ -38,6 +38,7 @@ class Spec:
         goal_identity: int,
         root: int,
         expand_root_successors: bool,
+        keep_root_successors: bool,
         max_nodes: int,
         max_atoms: int,
         max_root_actions: int,

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,8 +20,11 @@ from tests.process.doubles import children_of, is_running, wait_until
 from saltus.bench import Record, RecordFile, make_trials, read_records, run_trials
 from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
+from saltus.cli.options import adapted, limits_of
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
+from saltus.lookahead import LookaheadSpec
+from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits, Outcome
 from saltus.policy.catalogue import policy_path
 from saltus.process import LocalRunner, PlanJob, PlanResult
@@ -65,6 +69,25 @@ def start(*arguments: object) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+
+
+def test_the_papers_protocol_depends_on_the_policy(tmp_path: Path) -> None:
+    """The time limit of flat policies is part of their configuration; that of the others stays."""
+    write_suite(tmp_path / "suites" / "blocksworld", "blocksworld", "training", 1, seed=1)
+    flat = tmp_path / "flat.safetensors"
+    save_policy(flat, replace(load_policy_file(POLICY), lookahead=LookaheadSpec(kind="flat")))
+    job = PlanJob("", "", limits=limits_of("paper", None, None, None), take_goals=False, device="cpu")
+    trials = {
+        path.stem: make_trials(
+            find_suites(tmp_path / "suites"),
+            replace(job, policy=str(path)),
+            adapt=lambda job: adapted(job, "paper", None),
+        )[0]
+        for path in (flat, POLICY)
+    }
+    assert {name: trial.job.limits.seconds for name, trial in trials.items()} == {"flat": 900, "untrained": 3600}
+    for trial in trials.values():
+        assert trial.configuration == trial.job.configuration()
 
 
 def test_records_are_complete_and_plans_valid(suites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,6 +84,7 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
         base,
         replace(base, search=True),
         replace(base, improve=True),
+        replace(base, take_goals=False),
         replace(base, search=True, greedy_share=0.9),
         replace(base, device="cuda"),
         replace(base, limits=Limits(11.0, 100.0, 5)),

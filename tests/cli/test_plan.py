@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from saltus.cli.main import run
 from saltus.cli.options import limits_of
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
+from saltus.lookahead import LookaheadSpec
+from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits, Outcome
 from saltus.policy.outcome import EXIT_CODES
 from saltus.process import run_job
@@ -248,6 +251,37 @@ def test_a_crash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     code, record, errors = plan(*BLOCKS, "--policy", "goal-count", capsys=capsys)
     assert (code, record["outcome"]) == (ExitCode.CRITICAL_ERROR, "crash")
     assert errors == "saltus: error: crash: killed by SIGABRT\n"
+
+
+def policy_with(lookahead: LookaheadSpec, path: Path) -> str:
+    """An untrained policy for blocks with another lookahead."""
+    save_policy(path, replace(load_policy_file(UNTRAINED), lookahead=lookahead))
+    return str(path)
+
+
+def test_the_papers_protocol(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Flat policies have 15 minutes, the others 60; a limit that is given holds for all."""
+    (tmp_path / "flat").mkdir()
+    flat = policy_with(LookaheadSpec(kind="flat"), tmp_path / "flat" / "a.safetensors")
+    wide = policy_with(LookaheadSpec(), tmp_path / "wide.safetensors")
+    paper = ("--protocol", "paper", "--max-jumps", "2")
+
+    def limit(*arguments: str) -> float:
+        seconds: float = plan(*BLOCKS, "--policy", *arguments, capsys=capsys)[1]["limits"]["seconds"]
+        return seconds
+
+    assert [limit(name, *paper) for name in (flat, str(tmp_path / "flat"), wide, "auto")] == [900, 900, 3600, 3600]
+    assert limit(flat, *paper, "--time-limit", "30m") == 1800
+    assert limit(flat, "--max-jumps", "2") == 1800
+
+
+def test_the_papers_protocol_takes_the_best_value_only(capsys: pytest.CaptureFixture[str]) -> None:
+    """Random values: a goal in the tree is taken at once, or by chance."""
+    arguments = (*BLOCKS, "--policy", "random", "--max-jumps", "1000")
+    (_, ours, _), (_, papers, _) = (plan(*arguments, "--protocol", name, capsys=capsys) for name in ("open", "paper"))
+    assert ours["outcome"] == "plan found"
+    assert papers["jumps"] > ours["jumps"]
+    assert ours["configuration"] != papers["configuration"]
 
 
 def test_limits_of_protocols() -> None:

@@ -69,6 +69,7 @@ def specs(draw: st.DrawFn) -> LookaheadSpec:
         goal_identity=draw(st.sampled_from(sorted(GOAL_IDENTITIES))),
         root_successors=draw(st.sampled_from(roots)),
         expand_root_successors=draw(st.booleans()),
+        keep_root_successors=draw(st.booleans()),
         max_nodes=draw(st.sampled_from([3, 10, 60, 60])),
         max_root_actions=draw(st.sampled_from([1, 5, 1000])),
     )

@@ -111,7 +111,7 @@ def test_static_atoms_are_checked(rows: list[int]) -> None:
 )
 def test_spec_fields_are_checked(field: str, value: int) -> None:
     fields = {"kind": 2, "width": 1, "capacity": 0, "goal_identity": 1, "root": 0, "expand_root_successors": True}
-    fields |= {"max_nodes": 10, "max_atoms": 10, "max_root_actions": 10}
+    fields |= {"keep_root_successors": True, "max_nodes": 10, "max_atoms": 10, "max_root_actions": 10}
     _kernel.Spec(**fields)
     with pytest.raises(ValueError, match=field):
         _kernel.Spec(**fields | {field: value})
@@ -299,6 +299,7 @@ def test_tables_are_checked(changed: dict[str, Any]) -> None:
         ("width", True),
         ("kind", ["aiw"]),
         ("expand_root_successors", 1),
+        ("keep_root_successors", None),
     ],
 )
 def test_values_that_the_kernel_cannot_take_are_refused(field: str, value: Any) -> None:

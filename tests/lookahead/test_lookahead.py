@@ -204,6 +204,18 @@ def test_paths_are_valid_plans(ipc: Path, domain: str) -> None:
         assert bool(verdict) == (node in tree.goal_nodes)
 
 
+def test_the_capacity_keeps_or_drops_successors_of_the_root(corridor: Task) -> None:
+    """Three novel successors, of which one is kept to be expanded: the first, since none reaches a goal."""
+    assert lookahead(corridor).depth.tolist().count(1) == 3
+    kept = lookahead(corridor, spec=LookaheadSpec(capacity=1))
+    dropped = lookahead(corridor, spec=LookaheadSpec(capacity=1, keep_root_successors=False))
+    assert kept.depth.tolist().count(1) == 3
+    assert dropped.depth.tolist().count(1) == 1
+    assert [kept.path_to(node) for node in range(len(kept)) if kept.depth[node] > 1] == [
+        dropped.path_to(node) for node in range(len(dropped)) if dropped.depth[node] > 1
+    ]
+
+
 def test_max_nodes_truncates(corridor: Task) -> None:
     whole = lookahead(corridor)
     for limit in range(1, len(whole) + 1):
@@ -263,6 +275,7 @@ def test_root_has_no_action(corridor: Task) -> None:
         ({"root_successors": "some"}, "root_successors is 'some'"),
         ({"goal_identity": "yes"}, "goal_identity is 'yes'"),
         ({"max_nodes": 0}, "max_nodes is 0"),
+        ({"keep_root_successors": 1}, "keep_root_successors is 1"),
         ({"width": 2, "root_successors": "classes"}, "needs width=1"),
     ],
 )

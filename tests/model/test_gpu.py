@@ -9,6 +9,7 @@ from tests.model.random_graphs import random_batch
 
 from saltus.graph import ENCODINGS
 from saltus.model import AGGREGATIONS, make_layout
+from saltus.model.recorded_pass import recorded_pass
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 
@@ -46,3 +47,15 @@ def test_gpu_inference_equals_training() -> None:
     wanted = network(layout).q.detach()
     with torch.inference_mode():
         assert torch.equal(network(layout).q, wanted)
+
+
+@pytest.mark.parametrize("fields", [{"hidden_layers": 2}, {"object_network": False}], ids=str)
+def test_gpu_with_the_papers_networks(fields: dict[str, object]) -> None:
+    """Two hidden layers use the plain pass and nothing is recorded; without an object network all is as usual."""
+    network = network_of("ad", arities=FUSED, embedding=32, **fields)
+    batch = random_batch(6, FUSED, "ad", atoms=100)
+    wanted = results(network, batch, plain=True)
+    on_gpu = network.float().cuda()
+    found = results(on_gpu, batch, plain=False, device="cuda")
+    assert_close([part.double().cpu() for part in found], wanted, 1e-4)
+    assert (recorded_pass(on_gpu, True) is None) == ("hidden_layers" in fields)

@@ -41,6 +41,19 @@ def make_policy(encoding: EncodingSpec | None = None) -> PolicyFile:
     )
 
 
+def test_the_shape_of_the_networks_is_stored_and_old_files_have_the_defaults(tmp_path: Path) -> None:
+    domain = domain_of("blocksworld")
+    arities = tuple(relation.arity for relation in Vocabulary.of(domain, EncodingSpec()))
+    network = RelationalNetwork(arities, "ad", ModelSpec(layers=2, hidden_layers=2, object_network=False)).eval()
+    path = tmp_path / "policy.safetensors"
+    save_policy(path, PolicyFile.of(network, domain, EncodingSpec(), LookaheadSpec()))
+    found = load_policy_file(path, domain).network
+    assert (found.spec.hidden_layers, found.spec.object_network) == (2, False)
+    assert all(torch.equal(value, found.state_dict()[name]) for name, value in network.state_dict().items())
+    old = load_policy_file(bundled_policies()["blocksworld"]).network.spec  # written before the fields existed
+    assert (old.hidden_layers, old.object_network) == (1, True)
+
+
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "policy.safetensors"
     save_policy(path, make_policy())

@@ -79,8 +79,22 @@ def test_every_outcome_has_an_exit_code() -> None:
 
 
 def test_protocols() -> None:
-    assert PROTOCOLS["paper"] == Limits(seconds=3600, max_jumps=1000)
-    assert PROTOCOLS["open"] == Limits(seconds=1800, memory_mb=8192)
+    paper, ours = PROTOCOLS["paper"], PROTOCOLS["open"]
+    assert (paper.limits, paper.flat_seconds, paper.take_goals) == (Limits(3600, max_jumps=1000), 900, False)
+    assert (ours.limits, ours.flat_seconds, ours.take_goals) == (Limits(1800, memory_mb=8192), None, True)
+
+
+def test_goals_are_taken_whatever_their_value_unless_the_best_value_is_asked_for() -> None:
+    """The goal is in sight from the start, with the worst value; the paper's rule walks past it into a dead end."""
+    task = roads("a-g a-b b-c c-g", "a", "g")
+    values = {"a": 0.0, "b": 2.0, "c": 2.0, "g": 1.0}
+    assert [last(Named(values), task, take_goals=flag).jumps for flag in (True, False)] == [1, 3]
+    trap = roads("a-g a-b", "a", "g")
+    assert last(Named(values), trap).outcome is Outcome.FOUND
+    end = last(Named(values), trap, take_goals=False)
+    assert (end.outcome, end.jumps) == (Outcome.FAILED, 1)
+    searched = last(Named(values), trap, take_goals=False, search=True)
+    assert (searched.outcome, searched.greedy_outcome, searched.found_by) == (Outcome.FOUND, Outcome.FAILED, "search")
 
 
 def test_a_plan_is_found_and_validated() -> None:

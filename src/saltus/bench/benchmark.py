@@ -52,10 +52,12 @@ def make_trials(
     job: PlanJob,
     splits: Sequence[str] | None = None,
     *,
+    adapt: Callable[[PlanJob], PlanJob] = lambda job: job,
     warn: Callable[[str], None] = lambda message: None,
 ) -> list[Trial]:
     """A trial for every problem; `job` says everything but domain, problem and, if it must be found, the policy.
 
+    `adapt` changes what depends on the policy, once it is known.
     Suites without a policy are left out with a warning; if none is left, that is a `NoPolicyError`.
     """
     known = dict.fromkeys(split for suite in suites for split in suite.splits)
@@ -71,7 +73,7 @@ def make_trials(
         if not wanted:
             continue
         try:
-            prepared = replace(job, domain=str(suite.domain), policy=policy_for(suite, job))
+            prepared = adapt(replace(job, domain=str(suite.domain), policy=policy_for(suite, job)))
         except NoPolicyError as error:
             missing.append(str(error))
             continue

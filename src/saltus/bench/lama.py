@@ -61,6 +61,10 @@ class LamaJob(PlanJob):
         """The name of the baseline."""
         return LAMA
 
+    def is_flat(self) -> bool:
+        """LAMA has no lookahead: the time limit is that of other policies."""
+        return False
+
 
 def solve(worker: Worker) -> Mapping[str, Any]:
     """Runs LAMA's first iteration and validates its plan; returns outcome and detail."""

@@ -24,8 +24,10 @@ from saltus.cli.options import (
     Search,
     Seed,
     TimeLimit,
+    adapted,
     check_device,
     limits_of,
+    protocol_of,
 )
 from saltus.cli.plan import Improve
 from saltus.errors import ConfigurationError
@@ -95,11 +97,14 @@ def bench(
             limits=limits,
             search=search,
             improve=improve,
+            take_goals=protocol_of(protocol).take_goals,
             device=find_device(device) if policy not in YARDSTICKS else "cpu",
             seed=seed,
             threads=share,
         )
-    trials = make_trials(find_suites(suite), job, split, warn=output.warning)
+    trials = make_trials(
+        find_suites(suite), job, split, adapt=lambda job: adapted(job, protocol, time_limit), warn=output.warning
+    )
     runner: Runner = LocalRunner(jobs or 1) if ray is None else RayRunner(ray, jobs)
     with RecordFile(out) as file, shown(len(trials)) as watch:
         try:

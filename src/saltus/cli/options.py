@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from saltus.errors import ConfigurationError, shorten
 from saltus.policy.catalogue import DEVICES
-from saltus.policy.outcome import PROTOCOLS, Limits
+from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
+from saltus.process import PlanJob
 
 MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 
@@ -22,7 +24,13 @@ MemoryLimit = Annotated[
     str | None, typer.Option(help="Limit on resident memory in MiB, or with suffix K, M or G; none for no limit.")
 ]
 MaxJumps = Annotated[str | None, typer.Option(help="Limit on the jumps of the greedy rollout; none for no limit.")]
-Protocol = Annotated[str, typer.Option(help="Default limits: paper (1,000 jumps, 60 min) or open (30 min, 8 GiB).")]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        help="Default limits and rules: open (30 min, 8 GiB) or paper (1,000 jumps, 60 min, 15 min for flat policies;"
+        " a goal state is taken only if it has the best Q-value)."
+    ),
+]
 Device = Annotated[str, typer.Option(help=f"Device for the network: {', '.join(DEVICES)}.")]
 Seed = Annotated[int, typer.Option(help="Random seed of the yardsticks random and goal-count.", min=0)]
 Search = Annotated[
@@ -36,11 +44,24 @@ Ray = Annotated[
 ]
 
 
+def protocol_of(name: str) -> PlanningProtocol:
+    """The protocol of that name."""
+    if name not in PROTOCOLS:
+        raise ConfigurationError(f"--protocol {shorten(name)}: expected one of {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def adapted(job: PlanJob, protocol: str, time: str | None) -> PlanJob:
+    """The job with the protocol's time limit for its policy, unless another one is given; the policy must be known."""
+    rules = protocol_of(protocol)
+    if time is not None or rules.flat_seconds is None or not job.is_flat():
+        return job
+    return replace(job, limits=replace(job.limits, seconds=rules.flat_seconds))
+
+
 def limits_of(protocol: str, time: str | None, memory: str | None, jumps: str | None) -> Limits:
     """Limits of the protocol, replaced by those that are given."""
-    if protocol not in PROTOCOLS:
-        raise ConfigurationError(f"--protocol {shorten(protocol)}: expected one of {', '.join(PROTOCOLS)}")
-    default = PROTOCOLS[protocol]
+    default = protocol_of(protocol).limits
     seconds = default.seconds if time is None else seconds_of("--time-limit", time)
     megabytes = default.memory_mb if memory is None else amount("--memory-limit", memory, MEGABYTES)
     count = default.max_jumps if jumps is None else whole("--max-jumps", jumps)

@@ -24,8 +24,10 @@ from saltus.cli.options import (
     Search,
     Seed,
     TimeLimit,
+    adapted,
     check_device,
     limits_of,
+    protocol_of,
 )
 from saltus.errors import ConfigurationError, InputError
 from saltus.policy.catalogue import AUTO, numbered_files
@@ -88,10 +90,12 @@ def plan(
         limits=limits_of(protocol, time_limit, memory_limit, max_jumps),
         search=search,
         improve=improve,
+        take_goals=protocol_of(protocol).take_goals,
         device=device,
         seed=seed,
         threads=threads,
     )
+    job = adapted(job, protocol, time_limit)
     writer = PlanWriter(plan_file, numbered=improve)
     writer.check(domain, problem, Path(policy))
     started = timestamp()

@@ -105,8 +105,9 @@ class EncodingSpec:
     """Whether the depths of the tree have nodes, with atoms `D` and `SD`; only ad has them."""
     tree_atoms: bool = True
     """Whether the edges of the tree have atoms `E`; only ad has them."""
+    # Departure: in the paper, an atom without arguments sends no message, so that the network cannot see it.
     nullary: str = "world"
-    """Atoms without arguments: world: they are about one extra node; drop: they are left out."""
+    """Atoms without arguments: world: they are about one extra node; drop: they are left out (the paper)."""
     negative_goals: bool = False
     """Whether there are relations for negated goal literals. Without them, goals with such literals are refused."""
 

@@ -62,8 +62,8 @@ class Trees:
 KEPT_NODES = 600
 """Both trees of a transition are kept with it if they have at most this many nodes together.
 
-Departure: the design builds trees for every batch. Transitions with their original goal are few and drawn often: on a
-domain with small trees, keeping them halves the time that batches take.
+Transitions with their original goal are few and drawn often: on a domain with small trees, keeping them halves the time
+that batches take.
 """
 
 

@@ -2,7 +2,8 @@
 
 A TOML file, which may extend another one, overrides the defaults, and texts `section.key=value` override the file. An
 unknown key, a value of the wrong type and a meaningless combination are refused with the name of the key. The folder
-`configs/` holds the named configurations: our defaults, the paper's values, its baselines and its ablations.
+`configs/` holds the named configurations: our defaults, the paper's values (`paper`), and its baselines and ablations
+with our defaults and with the paper's values (`paper-…`).
 
 The text under each field is its entry in the configuration reference. A few keys have the same value in all
 configurations; they say why they are keys.
@@ -35,6 +36,7 @@ Spec = TypeVar("Spec")
 class TrainingSpec:
     """How a policy is learned; meaningless values are refused with the name of the field."""
 
+    # Departure: the paper ends runs after 12 hours.
     episodes: int = 300
     """Number of episodes: rounds of collecting experience and learning from it."""
     rollouts: int = 4
@@ -48,6 +50,7 @@ class TrainingSpec:
     """Gradient steps per episode."""
     batch: int = 32
     """Transitions per gradient step."""
+    # Departure: with the paper's 1e-3, a prototype was less steady in domains with dead ends.
     learning_rate: float = 3e-4
     """Learning rate of Adam at the start (the paper: 1e-3)."""
     learning_rate_end: float = 1e-5
@@ -56,6 +59,7 @@ class TrainingSpec:
     """Length of the schedule of the learning rate; after that the end value holds."""
     clip: float = 0.0
     """Largest norm of the gradient; 0 for no limit."""
+    # Departure: the paper has no such average. The defaults have none either, only some bundled policies.
     average: float = 0.0
     """Decay per gradient step of an average of the weights, which then is the policy; 0 uses the weights themselves."""
     temperature: float = 1.0
@@ -66,7 +70,7 @@ class TrainingSpec:
     """Length of the schedule of the temperature; after that the end value holds."""
     take_goals: bool = False
     """Whether exploration jumps to a goal state whenever the tree contains one. Off in every configuration: the
-    paper explores by Boltzmann's rule alone. Planning always takes goals."""
+    paper explores by Boltzmann's rule alone. `validation_takes_goals` is the same for validation."""
     discount: float = 0.999
     """Discount factor per jump."""
     bootstrap: str = "mellowmax"
@@ -76,6 +80,7 @@ class TrainingSpec:
     because the losses take it as a parameter."""
     target_every: int = 0
     """Episodes between copies of the weights to the target network, which values successors; 0 for none."""
+    # Departure: with the authors' -10,000, a prototype's Q-values drifted towards it.
     dead_end: float = -50.0
     """Value of a jump to a dead end (the authors' script: -10,000)."""
     least_target: float = 0.0
@@ -84,8 +89,10 @@ class TrainingSpec:
     """Whether Q-values outside of [return to go, -1] are penalised on trajectories that reached their goal."""
     rank_weight: float = 1.0
     """Weight of the loss that orders depth nodes, which only the encoding ad has."""
+    # Departure: the paper's 100 hold the relabelled experience of one or two episodes.
     replay: int = 1000
-    """Transitions kept in each of the two replay stores, original and relabelled experience."""
+    """Transitions kept in each of the two replay stores, original and relabelled experience (the paper: 100, and 1000
+    for flat policies)."""
     alpha: float = 0.6
     """Exponent of the priorities in replay; 0 draws uniformly. The usual value of prioritised replay in every
     configuration."""
@@ -108,6 +115,9 @@ class TrainingSpec:
     in domains with long goals."""
     hindsight_variants: int = 2
     """Lifted sub-goals kept per number of atoms. The same in every configuration, for the same reason."""
+    # Departure: the authors try one. A grounding that already held before the last jump teaches nothing.
+    hindsight_groundings: int = 4
+    """Groundings that are tried per lifted sub-goal and state until one did not hold before (the authors: 1)."""
     hindsight_trajectories: int = 100
     """Largest number of relabelled trajectories per episode."""
     searches: int = 0
@@ -120,20 +130,26 @@ class TrainingSpec:
     """If not 0, every gradient step draws its number of layers between this and `model.layers`."""
     validate_every: int = 25
     """Episodes between validations."""
+    # Departure: the paper says nothing about when it validates; slow runs would show nothing for hours.
     validate_seconds: float = 120.0
     """Seconds after which a validation takes place even if none is due by episodes, so that slow runs show results;
     0 for none. These validations take at most a fifth of the time and never change the weights, but since their
     checkpoints can become the policy, which one does may depend on the speed of the machine."""
     validation_jumps: int = 50
     """Limit on the jumps of a validation rollout; two more are allowed per object."""
+    # Departure: as in planning, and for the same reason (`policy/rollout.py`).
+    validation_takes_goals: bool = True
+    """Whether validation takes a goal state of the tree whatever its Q-value, as planning does (the paper: false)."""
     generated_problems: int = 0
     """Generated training problems in addition to the given ones and no larger than the largest of them, if the domain
     has a generator."""
+    # Departure: the paper selects on validation problems alone, on which many checkpoints tie.
     larger_problems: int = 8
     """Generated validation problems three to five times larger than the training problems, if the domain has a
     generator."""
     larger_from: float = 0.9
     """Share of the validation problems that must be solved before the larger ones are tried."""
+    # Departure: coverage of larger problems tells apart checkpoints that tie on validation problems.
     selection: str = "larger"
     """What chooses the best checkpoint. larger: coverage of validation and larger problems together, then plan length;
     paper: coverage of validation problems, then plan length, then TD error."""
@@ -141,9 +157,10 @@ class TrainingSpec:
     """Ends the run after so many regular validations in a row that solved every problem; 0 never does."""
     checkpoint_every: int = 10
     """Episodes between saves of the whole run, from which it can be resumed."""
+    # Departure: preparing batches takes longer than learning from them. Without it, priorities are always current.
     prefetch: int = 4
-    """Batches prepared in advance while the network learns; priorities lag behind by as many steps. The same in every
-    configuration: it is part of a run, since it changes which transitions are drawn."""
+    """Batches prepared in advance while the network learns; priorities lag behind by as many steps. It is part of a
+    run, since it changes which transitions are drawn."""
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -160,6 +177,7 @@ class TrainingSpec:
             **dict.fromkeys(("episodes", "rollouts", "horizon", "steps", "batch", "replay", "validate_every"), 1),
             **dict.fromkeys(("learning_rate_episodes", "temperature_episodes", "beta_samples", "checkpoint_every"), 1),
             **dict.fromkeys(("hindsight_atoms", "hindsight_variants", "hindsight_trajectories"), 1),
+            **dict.fromkeys(("hindsight_groundings",), 1),
             **dict.fromkeys(("searches",), 0),
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),

@@ -21,10 +21,6 @@ from saltus.task import Goal, Literal, State, Task
 from saltus.task.compile import MAX_VARIABLES
 from saltus.task.state import intersection
 
-BINDINGS = 4
-"""Groundings of a sub-goal that are tried. Departure: the authors try one. A grounding that already held before the
-last jump teaches nothing."""
-
 MAX_STEPS = 2_000
 """Largest number of steps of the search for a grounding."""
 
@@ -85,10 +81,16 @@ def _form(literals: Sequence[Literal]) -> tuple[tuple[int, ...], ...]:
     return tuple((literal.predicate, *literal.terms) for literal in literals)
 
 
-def groundings(task: Task, subgoal: Conjunction, state: State, rng: np.random.Generator) -> Iterator[Goal]:
-    """Goals that hold in the state: the sub-goal with objects of the right types in place of its variables."""
+def groundings(
+    task: Task,
+    subgoal: Conjunction,
+    state: State,
+    rng: np.random.Generator,
+    limit: int = TrainingSpec.hindsight_groundings,
+) -> Iterator[Goal]:
+    """At most `limit` goals that hold in the state: the sub-goal with objects of the right types for its variables."""
     seed = int(rng.integers(2**62))
-    for binding in subgoal.find(state, limit=BINDINGS, seed=seed, max_steps=MAX_STEPS).tolist():
+    for binding in subgoal.find(state, limit=limit, seed=seed, max_steps=MAX_STEPS).tolist():
         yield Goal(
             task.encode(literal.predicate, (binding[term] if term >= 0 else ~term for term in literal.terms))
             for literal in subgoal.literals
@@ -109,12 +111,20 @@ def first_without(states: Sequence[State], last: int, goal: Goal) -> int:
 
 
 def relabelled(
-    trajectory: Trajectory, task: Task, subgoals: Sequence[Conjunction], kind: str, rng: np.random.Generator
+    trajectory: Trajectory,
+    task: Task,
+    subgoals: Sequence[Conjunction],
+    kind: str,
+    rng: np.random.Generator,
+    limit: int = TrainingSpec.hindsight_groundings,
 ) -> Iterator[tuple[int, int, Goal]]:
-    """First state, last state and goal of each success in hindsight, from the end of the trajectory backwards."""
+    """First state, last state and goal of each success in hindsight, from the end of the trajectory backwards.
+
+    At most `limit` groundings are tried per sub-goal and state.
+    """
     states = trajectory.states
     for last in range(len(states) - 1, 0, -1):
-        for goal in _goals(states[last], task, trajectory.goal, subgoals, kind, rng):
+        for goal in _goals(states[last], task, trajectory.goal, subgoals, kind, rng, limit):
             first = first_without(states, last, goal)
             if first < last:
                 yield first, last, goal
@@ -122,7 +132,13 @@ def relabelled(
 
 
 def _goals(
-    state: State, task: Task, goal: Goal, subgoals: Sequence[Conjunction], kind: str, rng: np.random.Generator
+    state: State,
+    task: Task,
+    goal: Goal,
+    subgoals: Sequence[Conjunction],
+    kind: str,
+    rng: np.random.Generator,
+    limit: int,
 ) -> Iterator[Goal]:
     """Hindsight goals that hold in a state, best first."""
     if kind == "state":
@@ -133,7 +149,7 @@ def _goals(
             yield Goal(held)
     else:
         for subgoal in subgoals:
-            yield from groundings(task, subgoal, state, rng)
+            yield from groundings(task, subgoal, state, rng, limit)
 
 
 def hindsight_transitions(
@@ -154,7 +170,7 @@ def hindsight_transitions(
     for number, trajectory in enumerate(trajectories):
         own = subgoals[trajectory.task]
         share = -(-left // (len(trajectories) - number))
-        found = relabelled(trajectory, tasks[trajectory.task], own, spec.hindsight, rng)
+        found = relabelled(trajectory, tasks[trajectory.task], own, spec.hindsight, rng, spec.hindsight_groundings)
         for first, last, goal in islice(found, share):
             left -= 1
             result += transitions_of(trajectory, goal, first, last, reached=True, discount=spec.discount)

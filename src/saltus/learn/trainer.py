@@ -350,10 +350,11 @@ class Trainer:
     def validate(self) -> Validation:
         """How the policy of the moment does; the larger problems are tried only if it solves most of the others."""
         policy, spec, started = self.policy(), self.spec, time.monotonic()
-        held_out = measure(policy, self.held_out, spec.validation_jumps)
+        goals = spec.validation_takes_goals
+        held_out = measure(policy, self.held_out, spec.validation_jumps, take_goals=goals)
         larger = None
         if held_out.share >= spec.larger_from:
-            larger = measure(policy, self.larger, spec.validation_jumps)
+            larger = measure(policy, self.larger, spec.validation_jumps, take_goals=goals)
         td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
         if self._is_regular(self.episode):  # validations by time must not change what the regular ones say
             self._td_errors.clear()

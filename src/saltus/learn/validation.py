@@ -33,9 +33,10 @@ def jump_limit(task: Task, least: int) -> int:
     return least + 2 * len(task.objects)
 
 
-def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int) -> Coverage:
-    """Coverage of greedy rollouts that avoid visited states and jump to a goal state whenever they see one."""
-    rollouts = [Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead)) for task in tasks]
+def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, take_goals: bool = True) -> Coverage:
+    """Coverage of greedy rollouts that avoid visited states and, with `take_goals`, take every goal state they see."""
+    rule = DeadEndRule.when_playing(policy.lookahead)
+    rollouts = [Rollout(task, take_goals=take_goals, dead_end_rule=rule) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
     for steps in run_rollouts(policy, rollouts):

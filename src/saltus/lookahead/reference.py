@@ -9,6 +9,10 @@
 
 `root_successors` may restrict the IW(0) step; `capacity` limits the number of novel nodes at each depth. The paper's
 sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW.
+
+Departure: by default, successors of the root are expanded even if they are not novel (`expand_root_successors`), those
+beyond the capacity stay in the tree as leaves (`keep_root_successors`), and very many of them are restricted to one per
+class of interchangeable actions (`root_successors`). The paper does none of this.
 """
 
 from __future__ import annotations
@@ -196,7 +200,7 @@ def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], 
         return
     novel.sort(key=lambda i: -satisfied(goal, nodes[i].state))
     dropped = set(novel[spec.capacity :])
-    if nodes[first].depth == 1 and mode != "novel":  # successors of the root stay in the tree, as leaves
+    if nodes[first].depth == 1 and mode != "novel" and spec.keep_root_successors:  # they stay in the tree, as leaves
         for i in dropped:
             nodes[i].expand = False
     else:

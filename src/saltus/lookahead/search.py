@@ -56,6 +56,7 @@ def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
         GOAL_IDENTITIES[spec.goal_identity],
         ROOT_SUCCESSORS[spec.root_successors],
         spec.expand_root_successors,
+        spec.keep_root_successors,
         spec.max_nodes,
         spec.max_atoms,
         spec.max_root_actions,

@@ -33,16 +33,23 @@ class LookaheadSpec:
     """1: novelty of single features; 2: also of pairs, for small tasks."""
     capacity: int | None = None
     """Largest number of novel states kept at each depth (C-AIW): those with the most satisfied goals, ties in the order
-    they were found. Successors of the root beyond it stay in the tree as leaves, unless `root_successors` is novel."""
+    they were found. `keep_root_successors` says what becomes of successors of the root beyond it."""
     goal_identity: str = "instead"
     """Features of an atom mentioned in the goal: instead: its identity alone (the paper); also: its identity and its
     abstracted features; off: its abstracted features alone (the paper's reduced goals)."""
+    # Departure: the paper enumerates all actions; on the largest problems there are millions of interchangeable ones.
     root_successors: str = "auto"
     """Successors of the root in the tree: all: every distinct one; classes: one per class that 1-WL colours cannot
     distinguish; novel: novel ones only; auto: all, or classes if there are more than `max_root_actions` applicable
     actions."""
+    # Departure: the paper expands novel states only. The first vehicle's moves then make every place seen, and those of
+    # the other vehicles are leaves.
     expand_root_successors: bool = True
-    """Whether successors of the root are expanded even if they are not novel."""
+    """Whether successors of the root are expanded even if they are not novel (the paper: false)."""
+    # Departure: the paper drops them. The search around a policy is complete only if every successor is in the tree.
+    keep_root_successors: bool = True
+    """Whether successors of the root beyond the capacity stay in the tree as leaves; if not, they are dropped like
+    deeper states (the paper's C-AIW). They are always dropped if `root_successors` is novel."""
     dead_ends: str = "successors"
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
@@ -79,7 +86,6 @@ class LookaheadSpec:
                 raise ConfigurationError(f"lookahead: {name} is {value}, expected at least 1")
             if value >= LARGEST:
                 raise ConfigurationError(f"lookahead: {name} is {value}, expected less than 2^62")
-        if type(self.expand_root_successors) is not bool:
-            raise ConfigurationError(
-                f"lookahead: expand_root_successors is {self.expand_root_successors!r}, expected True or False"
-            )
+        for name in ("expand_root_successors", "keep_root_successors"):
+            if type(getattr(self, name)) is not bool:
+                raise ConfigurationError(f"lookahead: {name} is {getattr(self, name)!r}, expected True or False")

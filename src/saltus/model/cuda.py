@@ -49,7 +49,7 @@ def is_available() -> bool:
 def is_fused(network: RelationalNetwork) -> bool:
     """Whether the fused kernels can run the network on a GPU, in float32."""
     sizes = network.spec.embedding in (16, 32, 64) and max(network.arities, default=1) <= MAX_ARITY
-    return sizes and is_available()
+    return sizes and network.spec.has_fast_pass and is_available()
 
 
 if is_available():

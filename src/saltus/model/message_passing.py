@@ -276,7 +276,7 @@ def make_message_passing(network: RelationalNetwork, layout: Layout, weights: tu
 
 
 def message_passing_weights(network: RelationalNetwork) -> tuple[Tensor, ...]:
-    """Weights of message passing, in the order that the engine expects."""
+    """Weights of message passing, in the order that the engine expects: of networks with one hidden layer."""
     weights: list[Tensor] = []
     for part in network.message_weights():
         weights += [part.weight1, part.bias1, part.weight2, part.bias2]

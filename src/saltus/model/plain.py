@@ -1,4 +1,5 @@
 """Twin of `message_passing.py`: message passing as a loop over relations in plain PyTorch, against which tests compare.
+Networks with two hidden layers, which the fast passes cannot run, use it everywhere.
 
 Relation by relation: gather the arguments, apply the network, scatter the messages. Other libraries do it this way.
 """
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 if TYPE_CHECKING:
     from saltus.model.layout import Layout
@@ -30,8 +30,7 @@ def plain_pass_messages(network: RelationalNetwork, layout: Layout, layers: int)
                 if not len(rows):
                     continue
                 arguments = x.index_select(0, rows.reshape(-1)).reshape(len(rows), group.arity * size)
-                hidden = functional.mish(arguments @ weights.weight1[number] + weights.bias1[number])
-                output = hidden @ weights.weight2[number] + weights.bias2[number] + arguments
+                output = weights.output(number, arguments) + arguments
                 messages.append(output.reshape(-1, size))
                 targets.append(rows.reshape(-1))
         joined = aggregate(network, messages, targets, x)

@@ -5,6 +5,10 @@ Networks": embeddings start at zero. In every layer, each atom sends one message
 the arguments' embeddings by the network of its relation, with a residual. A node combines its messages by a smooth
 maximum and updates its embedding. All layers share their weights. Cost: two matrix products per relation and layer.
 
+Departure: every network has one hidden layer (`ModelSpec.hidden_layers`; the paper's text: two), and the sum of the
+objects goes through one of its own before the readout (`ModelSpec.object_network`; the paper's formula: none). Both
+are as in the authors' code, on which the paper builds.
+
 `message_passing.py` holds the fast layers, `plain.py` the slow twin with the same weights.
 """
 
@@ -37,9 +41,9 @@ class Scores:
 
 
 class MessageWeights(nn.Module):
-    """Message networks of all relations of one arity: linear, Mish, linear, all of the size of the input."""
+    """Message networks of all relations of one arity: linear maps of the size of the input, with Mish in between."""
 
-    def __init__(self, relations: int, arity: int, embedding: int) -> None:
+    def __init__(self, relations: int, arity: int, embedding: int, hidden_layers: int = 1) -> None:
         super().__init__()
         size = arity * embedding
         bound = 1 / math.sqrt(size)
@@ -51,19 +55,32 @@ class MessageWeights(nn.Module):
         self.bias1 = parameter(relations, size)
         self.weight2 = parameter(relations, size, size)
         self.bias2 = parameter(relations, size)
+        self.weight3 = parameter(relations, size, size) if hidden_layers == 2 else None
+        self.bias3 = parameter(relations, size) if hidden_layers == 2 else None
+
+    def output(self, number: int, arguments: Tensor) -> Tensor:
+        """Messages [rows, size] of one relation, by the number of its network, without the residual."""
+        x = torch.addmm(self.bias1[number], arguments, self.weight1[number])
+        x = torch.addmm(self.bias2[number], functional.mish(x), self.weight2[number])
+        if self.weight3 is not None and self.bias3 is not None:
+            x = torch.addmm(self.bias3[number], functional.mish(x), self.weight3[number])
+        return x
 
 
 class Perceptron(nn.Module):
-    """Linear, Mish, linear; the hidden layer has the size of the input."""
+    """Linear maps with Mish in between; the hidden layers have the size of the input."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
+    def __init__(self, inputs: int, outputs: int, hidden_layers: int = 1) -> None:
         super().__init__()
         self.first = nn.Linear(inputs, inputs)
-        self.second = nn.Linear(inputs, outputs)
+        self.second = nn.Linear(inputs, outputs if hidden_layers == 1 else inputs)
+        self.third = nn.Linear(inputs, outputs) if hidden_layers == 2 else None
 
     def forward(self, x: Tensor) -> Tensor:
         """[rows, inputs] to [rows, outputs]"""
         result: Tensor = self.second(functional.mish(self.first(x)))
+        if self.third is not None:
+            result = self.third(functional.mish(result))
         return result
 
 
@@ -76,20 +93,25 @@ class RelationalNetwork(nn.Module):
         self.arities = tuple(arities)
         self.encoding = encoding
         self.parts = ENCODINGS[encoding]
-        size = spec.embedding
+        size, hidden = spec.embedding, spec.hidden_layers
         self.messages = nn.ModuleList(
-            MessageWeights(self.arities.count(arity), arity, size) for arity in sorted(set(self.arities))
+            MessageWeights(self.arities.count(arity), arity, size, hidden) for arity in sorted(set(self.arities))
         )
-        self.update = Perceptron(2 * size, size)
+        self.update = Perceptron(2 * size, size, hidden)
         self.norm = nn.LayerNorm(size) if spec.norm else None
-        self.objects = Perceptron(2 * size if self.parts.candidate is Candidate.PAIR else size, size)
-        self.readout = Perceptron(2 * size if self.parts.is_joint else size, 1)
+        self.objects: nn.Module
+        if self.parts.candidate is Candidate.PAIR:
+            self.objects = Perceptron(2 * size, size, hidden)
+        else:
+            self.objects = Perceptron(size, size, hidden) if spec.object_network else nn.Identity()
+        self.readout = Perceptron(2 * size if self.parts.is_joint else size, 1, hidden)
         self.depth = nn.Linear(size, 1, bias=False)
 
     def forward(self, layout: Layout, layers: int | None = None, *, plain: bool = False) -> Scores:
         """Scores of a batch after `layers` layers (default: as specified); `plain` uses the slow twin."""
         layers = layers if layers is not None else self.spec.layers
-        embedding = (plain_pass_messages if plain else pass_messages)(self, layout, layers)  # [nodes, embedding]
+        slow = plain or not self.spec.has_fast_pass
+        embedding = (plain_pass_messages if slow else pass_messages)(self, layout, layers)  # [nodes, embedding]
         return Scores(
             self._values(embedding, layout), self.depth(embedding.index_select(0, layout.depth_node)).squeeze(-1)
         )

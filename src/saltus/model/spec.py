@@ -19,12 +19,20 @@ class ModelSpec:
 
     embedding: int = 32
     """Size of a node's embedding."""
+    # Departure: the paper gives no number. Its code draws one from 30 to 60 for every training pass.
     layers: int = 10
     """Layers of message passing. They share their weights, so a call may use another number."""
     aggregation: str = "smooth-max"
     """How the messages to a node are combined: smooth-max (log-sum-exp), max, sum or mean. Without messages it is 0."""
     sharpness: float = 12.0
     """Factor inside the log-sum-exp; the larger, the closer to the maximum."""
+    # Departure: the paper's text says two, its code has one, as here. The fast passes are written for one.
+    hidden_layers: int = 1
+    """Hidden layers of every network: 1, or 2 as in the paper's text. Two use the slow pass everywhere."""
+    # Departure: the paper's formula has no such network, its code has one, as here.
+    object_network: bool = True
+    """Whether the sum of the objects goes through a network of its own before the readout (the paper's text: false).
+    The encoding ext always has one, as in the paper: for each pair of objects, before the sum."""
     norm: bool = True
     """Whether the update network is followed by a layer norm."""
     precision: str = "float32"
@@ -35,6 +43,8 @@ class ModelSpec:
             raise ConfigurationError(f"model: embedding is {self.embedding}, expected at least 1")
         if self.layers < 1:
             raise ConfigurationError(f"model: layers is {self.layers}, expected at least 1")
+        if self.hidden_layers not in (1, 2):
+            raise ConfigurationError(f"model: hidden_layers is {self.hidden_layers}, expected 1 or 2")
         if self.aggregation not in AGGREGATIONS:
             raise ConfigurationError(
                 f"model: aggregation is {self.aggregation!r}, expected one of {', '.join(AGGREGATIONS)}"
@@ -43,3 +53,8 @@ class ModelSpec:
             raise ConfigurationError(f"model: precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
         if self.sharpness <= 0:
             raise ConfigurationError(f"model: sharpness is {self.sharpness}, expected more than 0")
+
+    @property
+    def has_fast_pass(self) -> bool:
+        """Whether the fast passes of message passing, on a CPU or a GPU, can run the network; `plain.py` always can."""
+        return self.hidden_layers == 1

@@ -87,18 +87,36 @@ class Planner(ABC):
         max_jumps: int | None = None,
         search: bool = False,
         improve: bool = False,
+        take_goals: bool = True,
     ) -> Plan | None:
         """A validated plan, or None where the policy found none; `solve` says why.
 
-        With `improve` and no time limit it returns once the plan gets no better.
+        With `improve` and no time limit it returns once the plan gets no better. Without `take_goals`, a goal state in
+        the tree is passed over if another state has a better Q-value, as in the paper.
         """
         limits = Limits(seconds=time_limit, max_jumps=max_jumps)
-        return self.solve(task, limits, search=search, improve=improve).plan
+        return self.solve(task, limits, search=search, improve=improve, take_goals=take_goals).plan
 
-    def solve(self, task: Task, limits: Limits = NO_LIMITS, *, search: bool = False, improve: bool = False) -> Progress:
+    def solve(
+        self,
+        task: Task,
+        limits: Limits = NO_LIMITS,
+        *,
+        search: bool = False,
+        improve: bool = False,
+        take_goals: bool = True,
+    ) -> Progress:
         """The progress at the end; the memory limit is not enforced here, the time limit only between decisions."""
         self.check_domain(task.domain)
-        moments = plan_stepwise(self, task, limits, search=search, improve=improve, goal_policy=self.goal_policy())
+        moments = plan_stepwise(
+            self,
+            task,
+            limits,
+            search=search,
+            improve=improve,
+            take_goals=take_goals,
+            goal_policy=self.goal_policy(),
+        )
         return deque(moments, maxlen=1)[-1]
 
 
@@ -109,6 +127,7 @@ def plan_stepwise(
     *,
     search: bool = False,
     improve: bool = False,
+    take_goals: bool = True,
     goal_policy: Policy | None = None,
     greedy_share: float = GREEDY_SHARE,
     started: float | None = None,
@@ -118,9 +137,10 @@ def plan_stepwise(
 
     Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the rollout is cut off after
     `greedy_share` of the time limit, and then its outcome is the time limit; a goal search with `goal_policy`, if
-    there is one, takes turns with the search around the policy.
+    there is one, takes turns with the search around the policy. Without `take_goals`, the rollout jumps to a goal state
+    only if it has the best Q-value; a search takes every goal state that it sees.
     """
-    run = _Run(policy, task, limits, time.monotonic() if started is None else started)
+    run = _Run(policy, task, limits, time.monotonic() if started is None else started, take_goals=take_goals)
     yield run.now
     yield from run.greedy(keep=search, share=greedy_share if search else 1.0)
     if search and run.ended_greedily.allows_search and not run.expired():
@@ -132,10 +152,11 @@ def plan_stepwise(
 class _Run:
     """One call to plan; `now` is its latest progress."""
 
-    def __init__(self, policy: Policy, task: Task, limits: Limits, started: float) -> None:
+    def __init__(self, policy: Policy, task: Task, limits: Limits, started: float, *, take_goals: bool) -> None:
         self.policy = policy
         self.task = task
         self.limits = limits
+        self.take_goals = take_goals
         self.started = started
         self.actions: list[Action] = []
         self.dead_ends = DeadEnds(task, task.goal)
@@ -174,7 +195,10 @@ class _Run:
     def greedy(self, *, keep: bool, share: float) -> Iterator[Progress]:
         """The rollout, for a share of the time; with `keep`, its decisions become the first nodes of a search."""
         rollout = Rollout(
-            self.task, dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead), dead_ends=self.dead_ends
+            self.task,
+            take_goals=self.take_goals,
+            dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
+            dead_ends=self.dead_ends,
         )
         node: SearchNode | None = None
         jump: list[Action] = []

@@ -4,6 +4,9 @@
 one rollout as a generator; `run_rollouts` runs many side by side, so that the network sees all of their trees at once.
 Training, planning and benchmarking use the same loop. As in the paper's section "Testing", a rollout never jumps to a
 state that it has visited.
+
+Departure: planning takes a goal state of the tree whatever its Q-value (`take_goals`). The paper takes the best
+Q-value, which may leave a goal in sight for later, or for ever. Exploration and `--protocol paper` do as the paper.
 """
 
 from __future__ import annotations
@@ -141,7 +144,7 @@ class Rollout:
         self.goal = task.goal if goal is None else goal
         self.chooser = chooser or Greedy()
         self.take_goals = take_goals
-        """Whether a goal state in the tree is taken whatever its Q-value."""
+        """Whether a goal state in the tree is taken whatever its Q-value; the paper takes the best Q-value."""
         self.dead_end_rule = dead_end_rule
         self.state = task.initial_state
         self.visited = {self.state}

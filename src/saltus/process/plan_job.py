@@ -16,13 +16,17 @@ from typing import Any, ClassVar, Self
 
 from saltus.errors import SaltusError
 from saltus.model.description import read_description
-from saltus.policy.catalogue import AUTO, policy_name, policy_path
+from saltus.pddl import Source, parse_domain
+from saltus.policy.catalogue import AUTO, policy_file_for, policy_folder, policy_name, policy_path
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process.job import Job, Story, Watch, explain
 from saltus.process.supervisor import Ended, Message
 from saltus.task import Plan
+
+FLAT = "flat"
+"""Kind of lookahead whose policies have a time limit of their own in the paper's protocol."""
 
 UNKNOWN_METHOD = "unknown"
 """Method of a policy that could not be read."""
@@ -71,6 +75,8 @@ class PlanJob(Job[PlanResult]):
     """Policy files `prefix`.1, `prefix`.2, …: the last one that fits replaces `policy`, if there is one."""
     search: bool = False
     improve: bool = False
+    take_goals: bool = True
+    """Whether the greedy rollout takes a goal state of the tree whatever its Q-value."""
     greedy_share: float = GREEDY_SHARE
     """Share of the time limit that the greedy rollout may take before a search."""
     seed: int = 0
@@ -107,6 +113,8 @@ class PlanJob(Job[PlanResult]):
             "greedy_share": self.greedy_share if self.search else 1.0,
             "device": self.device,
         }
+        if not self.take_goals:  # only then, so that the configurations of older records stay
+            facts["take_goals"] = False
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
     def policy_facts(self) -> dict[str, Any]:
@@ -114,6 +122,22 @@ class PlanJob(Job[PlanResult]):
         if self.policy in YARDSTICKS:
             return {"policy": self.policy, "seed": self.seed}
         return {"policy": file_hash(self.policy), "seed": None}
+
+    def is_flat(self) -> bool:
+        """Whether the policy's lookahead is flat, without loading the policy; False if it cannot be read.
+
+        No yardstick and no bundled policy has such a lookahead. The domain is read only if the policy is in a folder.
+        """
+        if self.policy in (AUTO, *YARDSTICKS):
+            return False
+        try:
+            if policy_folder(self.policy) is None:
+                path = policy_path(self.policy)
+            else:
+                path = policy_file_for(self.policy, parse_domain(Source.from_file(self.domain)))
+            return read_description(path).method.startswith(f"{FLAT}-")
+        except (SaltusError, KeyError):  # the job will say why
+            return False
 
     def policy_label(self, result: PlanResult) -> str:
         """Name of the policy for people."""

@@ -55,6 +55,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
         job.limits,
         search=job.search,
         improve=job.improve,
+        take_goals=job.take_goals,
         goal_policy=policy.goal_policy(),
         greedy_share=job.greedy_share,
         started=worker.started,

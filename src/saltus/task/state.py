@@ -2,9 +2,8 @@
 
 A code is a 64-bit integer computed from predicate and arguments (`Task.encode`).
 
-Departure: the design numbers atoms in the order in which they are first seen. Computed codes need no shared table: the
-kernel's threads and separate processes agree on them, and a state saved with a run means the same when the run is
-resumed.
+Computed codes, unlike numbers in the order of appearance, need no shared table: the kernel's threads and separate
+processes agree on them, and a state saved with a run means the same when the run is resumed.
 """
 
 from __future__ import annotations

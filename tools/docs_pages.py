@@ -159,7 +159,7 @@ def command_text(name: str, command: Any) -> Iterator[str]:
 
 def exit_code_lines() -> list[str]:
     """The table of exit codes."""
-    from saltus.cli.exit_codes import ExitCode
+    from saltus.policy.exit_codes import ExitCode
 
     texts = field_texts(ExitCode)
     rows = [

@@ -1,6 +1,6 @@
 """Exceptions of the library: everything it raises on purpose derives from `SaltusError`.
 
-Only the command line turns them into messages and exit codes (`cli/exit_codes.py`).
+Only the command line turns them into messages and exit codes (`policy/outcome.py` says which).
 """
 
 from __future__ import annotations

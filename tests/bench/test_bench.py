@@ -17,12 +17,12 @@ from tests.conftest import ROOT
 from tests.process.doubles import children_of, is_running, wait_until
 
 from saltus.bench import Record, RecordFile, make_trials, read_records, run_trials
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
 from saltus.policy import Limits, Outcome
 from saltus.policy.catalogue import policy_path
+from saltus.policy.exit_codes import ExitCode
 from saltus.process import LocalRunner, PlanJob, PlanResult
 from saltus.task import find_suites, load, read_plan, validate
 

@@ -15,8 +15,8 @@ from tests.pddl.malformed import CASES, DOMAIN, PROBLEM
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM
 
 import saltus
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import COMMANDS, run
+from saltus.policy.exit_codes import ExitCode
 
 EXAMPLES = [
     (name, line.strip())

@@ -13,8 +13,8 @@ from tests.cli.test_cli import process
 from tests.conftest import ROOT
 from tests.report.samples import paper_records, record, write_records, write_run
 
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
+from saltus.policy.exit_codes import ExitCode
 
 BLOCKS = [str(ROOT / "examples" / "blocksworld" / name) for name in ("domain.pddl", "p03.pddl")]
 

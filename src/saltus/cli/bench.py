@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from saltus.bench import LamaJob, Record, RecordFile, Tally, Trial, make_trials, run_trials
 from saltus.bench.lama import find_driver
 from saltus.cli import output
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.options import (
     Device,
     MaxJumps,
@@ -30,6 +29,7 @@ from saltus.cli.options import (
 from saltus.cli.plan import Improve
 from saltus.errors import ConfigurationError
 from saltus.policy.catalogue import AUTO, find_device
+from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import LocalRunner, PlanJob, RayRunner, Runner

@@ -10,8 +10,8 @@ import typer
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.exit_codes import ExitCode
 from saltus.pddl import Source, parse_domain
+from saltus.policy.exit_codes import ExitCode
 from saltus.task import Split, Suite, Task, find_suites, load, read_plan
 from saltus.task import validate as judge
 from saltus.task.suite import TEST_SPLITS

@@ -34,7 +34,7 @@ class TrainResult:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of `saltus train` for the same run."""
+        """Exit code of the outcome; 0 for a run that has finished or was stopped in an orderly way."""
         return 0 if self.outcome is None else self.outcome.exit_code
 
 

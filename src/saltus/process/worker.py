@@ -27,7 +27,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from saltus.errors import ConfigurationError, InputError, SaltusError, UnsupportedError, WrongPolicyError
+from saltus.errors import ConfigurationError, SaltusError
 from saltus.files import WriteError
 from saltus.policy.outcome import Outcome
 
@@ -100,8 +100,8 @@ def run_worker(work: Work | None = None) -> None:
     try:
         values = dict((work or find_work(told["work"]))(worker))
     except Exception as error:
-        outcome, detail = outcome_of(error)
-        if outcome is Outcome.CRASH and not isinstance(error, SaltusError):
+        outcome, detail = Outcome.of_error(error), error_text(error)
+        if outcome is Outcome.CRASH:
             worker.note(traceback.format_exc().rstrip())
         worker.note(f"saltus: error: {detail}")
         values = {"outcome": outcome, "detail": detail}
@@ -117,22 +117,15 @@ def find_work(name: str) -> Work:
     return found
 
 
-def outcome_of(error: Exception) -> tuple[Outcome, str]:
-    """Outcome and detail of an error."""
-    for kind, outcome in (
-        (UnsupportedError, Outcome.UNSUPPORTED),
-        (WrongPolicyError, Outcome.WRONG_POLICY),
-        (InputError, Outcome.INPUT),
-        (ConfigurationError, Outcome.CONFIGURATION),
-        (SaltusError, Outcome.CRASH),
-    ):
-        if isinstance(error, kind):
-            return outcome, str(error)
+def error_text(error: Exception) -> str:
+    """What is reported of an error in a line: its message; for a crash, also its kind and its place."""
+    if isinstance(error, SaltusError):
+        return str(error)
     text = f"{type(error).__name__}: {error}".split("\n")[0]
-    if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "can't allocate memory" in text:
-        return Outcome.MEMORY, text
+    if Outcome.of_error(error) is not Outcome.CRASH:
+        return text
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return Outcome.CRASH, f"{text} ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return f"{text} ({os.path.basename(frame.filename)}:{frame.lineno})"
 
 
 def end_with_parent(parent: int, *, gently: bool = False, group: bool = False, scratch: str | None = None) -> None:

@@ -182,6 +182,6 @@ def test_policies_of_a_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     other.write_text(domain.read_text().replace("holding", "carrying"))
     assert run(["policies", "--domain", str(other)]) == ExitCode.INPUT_ERROR
     assert (
-        "the nearest is blocksworld, but in this domain predicate 'holding object' is missing; "
+        "the nearest is blocksworld, but in this domain predicate (holding ?x - object) is missing; "
         in capsys.readouterr().err
     )

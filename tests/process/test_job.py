@@ -52,14 +52,14 @@ def test_an_error_in_the_worker_says_where() -> None:
 
 
 def test_a_plan_that_was_told_counts_whatever_happens_afterwards() -> None:
-    told = "send('plan', steps=['pickup a'], cost=1.0, unit_cost=True);"
+    sent = "send('plan', steps=['pickup a'], cost=1.0, unit_cost=True);"
     job = PlanJob("d", "p", limits=Limits(seconds=1))
     for code, detail in (
         ("time.sleep(60)", "then time limit"),
         ("os.abort()", "then crash: killed by SIGABRT"),
         ("send('end', outcome='memory limit', detail='x')", "then memory limit: x"),
     ):
-        result = run_job(job, command=double(told + code))
+        result = run_job(job, command=double(sent + code))
         assert (result.outcome, result.cost, result.detail) == (Outcome.FOUND, 1.0, detail)
         assert result.plan is not None
 

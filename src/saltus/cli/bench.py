@@ -40,7 +40,7 @@ PLANNERS = (PlanJob.planner, LamaJob.planner)
 
 def bench(
     suite: Annotated[Path, typer.Argument(help="Folder with domain.pddl and problems, or a folder of such folders.")],
-    out: Annotated[Path, typer.Option(help="Results file (JSON lines); trials that it already contains are skipped.")],
+    out: Annotated[Path, typer.Option(help="Record file (JSON lines); trials that it already contains are skipped.")],
     policy: Annotated[
         str,
         typer.Option(
@@ -68,7 +68,7 @@ def bench(
 ) -> int:
     """Run a policy on every problem of some suites, each in a process of its own, and record the results.
 
-    Plans are validated and kept in a folder next to the results file. A benchmark that was stopped or killed, or that
+    Plans are validated and kept in a folder next to the record file. A benchmark that was stopped or killed, or that
     has new problems, continues where it was. Other options make other records in the same file.
 
     Example:

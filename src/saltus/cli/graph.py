@@ -14,6 +14,7 @@ import typer
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
+from saltus.graph.encodings import ENCODING_TEXT
 from saltus.lookahead import KINDS, LookaheadSpec, LookaheadTree, lookahead
 
 FORMATS = {"text": 2_000_000, "json": 2_000_000, "dot": 1_000, "svg": 1_000}
@@ -27,7 +28,7 @@ TREE = " and ".join(name for name, encoding in ENCODINGS.items() if encoding.tre
 def graph(
     domain: DomainFile,
     problem: ProblemFile,
-    encoding: Annotated[str, typer.Option(help=f"Encoding: one of {', '.join(ENCODINGS)}.")] = DEFAULTS.kind,
+    encoding: Annotated[str, typer.Option(help=f"Encoding. {ENCODING_TEXT}.")] = DEFAULTS.kind,
     kind: Annotated[
         str | None,
         typer.Option(help=f"Lookahead: one of {', '.join(KINDS)} (default: {LookaheadSpec().kind}; flat for {FLAT})."),
@@ -56,9 +57,6 @@ def graph(
     out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
 ) -> None:
     """Show the relational graphs of the lookahead from the initial state, as the network sees them.
-
-    ad and aa build one graph; ext builds one per state of the tree, including the root; int and id build one per state
-    except the root.
 
     Examples:
 

@@ -27,7 +27,7 @@ from saltus.cli.options import (
     check_device,
     limits_of,
 )
-from saltus.errors import ConfigurationError, InputError
+from saltus.errors import ConfigurationError, InputError, plural
 from saltus.policy.catalogue import AUTO, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
@@ -35,6 +35,7 @@ from saltus.policy.rollout import Ending
 from saltus.process import Message, PlanJob, PlanResult, run_job
 from saltus.process.runner import timestamp
 from saltus.task import write_plan
+from saltus.task.plan import cost_text
 
 PROGRAM = "saltus"
 
@@ -305,9 +306,9 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
     jumps = f"{figures.jumps or 0:,} jumps"
     if searched := search_text(figures):
         jumps += f", {searched}"
-    if result.outcome.is_solved and result.plan is not None:
-        kind = "unit cost" if result.unit_cost else "general cost"
-        print(f"plan found ({figures.found_by}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")
+    if result.outcome.is_solved and result.plan is not None and result.cost is not None:
+        cost = cost_text(result.cost, unit_cost=result.unit_cost)
+        print(f"plan found ({figures.found_by}): {plural(len(result.plan), 'action')}, cost {cost}")
         print(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""

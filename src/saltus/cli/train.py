@@ -25,6 +25,7 @@ from rich.table import Column
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
 from saltus.cli.options import Device, check_device, seconds_of
+from saltus.errors import plural
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Config = Annotated[
     str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value; may be repeated.")
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value (can be repeated).")
 ]
 TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
 Threads = Annotated[
@@ -160,7 +161,7 @@ def columns(terminal: Console) -> list[ProgressColumn]:
 def ipc_learn(
     knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files to write: DK.1, DK.2, …")],
     domain: DomainFile,
-    tasks: Annotated[list[Path], typer.Argument(metavar="TASK…", help="Problem files to learn from.")],
+    tasks: Annotated[list[Path], typer.Argument(metavar="TASK", help="Problem files to learn from.")],
     config: Config = None,
     settings: Settings = None,
     seed: Annotated[int, typer.Option(help="Same seed, same machine: same weights.", min=0)] = 0,
@@ -168,7 +169,7 @@ def ipc_learn(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Learn as the IPC's learning track asks for it: every better policy is written as the next of DK.1, DK.2, …
+    """Learn with the interface of the IPC's learning track: every better policy is written as the next of DK.1, DK.2, …
 
     The largest quarter of the problems, at most thirty, is held out for validation; of fewer than four problems, none
     is. SIGTERM ends the run cleanly.
@@ -196,4 +197,4 @@ def ipc_learn(
     written = run.output.written
     if not written:
         raise WriteError(f"{run.output.policy}: cannot be written")
-    print(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {run.output.policy}")
+    print(f"{plural(written, 'policy')}, the last one in {run.output.policy}")

@@ -40,16 +40,16 @@ PR_SET_PDEATHSIG = 1
 class Worker:
     """What a function that does the work of a job can use."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.job: Mapping[str, Any] = told["job"]
+    def __init__(self, assignment: Mapping[str, Any]) -> None:
+        self.job: Mapping[str, Any] = assignment["job"]
         """The job as plain values."""
-        self.started: float = told["started"]
+        self.started: float = assignment["started"]
         """Time of `time.monotonic` that limits count from."""
-        self.scratch: str | None = told["scratch"]
+        self.scratch: str | None = assignment["scratch"]
         """Folder for temporary files, which is removed afterwards; None if the job has none."""
         self.stopped_by = ""
         """Name of the signal that asked to stop; empty before."""
-        self._channel: int = told["channel"]
+        self._channel: int = assignment["channel"]
 
     def send(self, event: str, **values: Any) -> None:
         """Sends a message to the supervisor; without one nobody is told, and the work may still be saved."""
@@ -59,7 +59,7 @@ class Worker:
                 text = text[os.write(self._channel, text) :]
 
     def note(self, line: str) -> None:
-        """Writes a line to standard error: the end of the complaint, or the log."""
+        """Writes a line to standard error: the end of it is reported, or it is the log."""
         with suppress(OSError):  # a full disk does not stop the work
             os.write(2, f"{line}\n".encode(errors="replace"))
 
@@ -92,13 +92,18 @@ Work = Callable[[Worker], Mapping[str, Any]]
 
 def run_worker(work: Work | None = None) -> None:
     """Does the job that standard input tells; `work` takes the place of the function that the job names."""
-    told = json.loads(_first_line(0))
-    worker = Worker(told)
-    if told["stops_gently"]:
+    assignment = json.loads(_first_line(0))
+    worker = Worker(assignment)
+    if assignment["stops_gently"]:
         worker.catch_stop()
-    end_with_parent(told["parent"], gently=told["stops_gently"], group=told["starts_processes"], scratch=worker.scratch)
+    end_with_parent(
+        assignment["parent"],
+        gently=assignment["stops_gently"],
+        group=assignment["starts_processes"],
+        scratch=worker.scratch,
+    )
     try:
-        values = dict((work or find_work(told["work"]))(worker))
+        values = dict((work or find_work(assignment["work"]))(worker))
     except Exception as error:
         outcome, detail = Outcome.of_error(error), error_text(error)
         if outcome is Outcome.CRASH:

@@ -27,6 +27,7 @@ from saltus.cli.options import (
     check_device,
     limits_of,
 )
+from saltus.cli.progress import fitting
 from saltus.errors import ConfigurationError, InputError, plural
 from saltus.policy.catalogue import AUTO, numbered_files
 from saltus.policy.figures import Figures
@@ -233,7 +234,7 @@ def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
     so_far: list[PlanResult] = []
 
     def line() -> Text:
-        return progress_line(so_far[-1] if so_far else None, time.monotonic() - started)
+        return progress_line(so_far[-1] if so_far else None, time.monotonic() - started, terminal.width)
 
     def watch(message: Message, result: PlanResult) -> None:
         so_far[:] = [result]
@@ -264,21 +265,21 @@ def _take(message: Message, result: PlanResult, writer: PlanWriter) -> None:
         writer.write(result)
 
 
-def progress_line(result: PlanResult | None, seconds: float) -> Text:
-    """Progress in a line: jumps, goals, tree size, seconds."""
-    parts: list[str] = []
+def progress_line(result: PlanResult | None, seconds: float, width: int) -> Text:
+    """Progress in a line of at most `width` characters: seconds, jumps, goals, plan, search, tree size."""
+    parts = [f"{seconds:.0f} s"]
     if result is not None and result.figures.jumps is not None:
         figures = result.figures
-        parts.append(f"{figures.jumps:,} jumps")
-        if searched := search_text(figures):
-            parts.append(searched)
+        parts.append(plural(figures.jumps or 0, "jump"))
         parts.append(f"{figures.goals or 0:,} of {figures.goal_count or 0:,} goals")
-        parts.append(f"trees of up to {figures.largest_tree or 0:,} states")
         if result.plan is not None:
             parts.append(f"plan of cost {result.cost:g}")
+        if searched := search_text(figures):
+            parts.append(searched)
+        parts.append(f"trees of up to {figures.largest_tree or 0:,} states")
     else:
         parts.append("reading" if result is None else "loading the policy")
-    return Text(" · ".join([*parts, f"{seconds:.0f} s"]), style="dim")
+    return Text(fitting(parts, width), style="dim")
 
 
 def search_text(figures: Figures) -> str:

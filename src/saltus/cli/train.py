@@ -10,29 +10,17 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Column
+from rich.progress import Progress
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
 from saltus.cli.options import Device, check_device, seconds_of
+from saltus.cli.progress import columns
 from saltus.errors import plural
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
     from saltus.learn import Event, Run
-
-WIDE = 100
-"""Columns from which on a terminal has room for a bar and long names."""
 
 Config = Annotated[
     str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
@@ -142,20 +130,6 @@ def shown(run: Run) -> Iterator[Callable[[Event], None]]:
                 terminal.print(f"episode {event.episode}: {event}")
 
         yield show
-
-
-def columns(terminal: Console) -> list[ProgressColumn]:
-    """What a line of progress shows; it fits into 60 columns, and wide terminals get a bar."""
-    is_wide = terminal.width >= WIDE
-    name = Column(no_wrap=True, overflow="ellipsis", max_width=30 if is_wide else 12)
-    return [
-        TextColumn("{task.description}", table_column=name),
-        *([BarColumn(bar_width=20)] if is_wide else []),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True)),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(compact=True),
-    ]
 
 
 def ipc_learn(

@@ -98,7 +98,7 @@ def policy_name(path: str | os.PathLike[str]) -> str:
 
 
 def full_name(name: str) -> str:
-    """The name of a policy with a path that means the same in every folder; names that are no paths stay as they are."""
+    """The policy's name with a path that means the same in every folder; a name that is no path stays as it is."""
     is_name = name == AUTO or name in YARDSTICKS or name in bundled_policies()
     return os.path.abspath(name) if not is_name and os.path.exists(name) else name
 

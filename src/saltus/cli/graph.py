@@ -46,7 +46,9 @@ def graph(
         bool, typer.Option(help="Add relations for negated goal literals.")
     ] = DEFAULTS.negative_goals,
     max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = LookaheadSpec().max_nodes,
-    format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}; svg needs Graphviz.")] = "text",  # noqa: A002
+    format: Annotated[  # noqa: A002 (the name of the option)
+        str, typer.Option(help=f"One of {', '.join(FORMATS)}; svg needs Graphviz.")
+    ] = "text",
     limit: Annotated[
         int | None,
         typer.Option(

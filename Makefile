@@ -39,7 +39,7 @@ check: $(VENV)/.extra-dev
 
 # The kernel's tests again, with the kernel built under address and undefined-behaviour sanitizers.
 sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
-	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
+	LD_PRELOAD="$$(for name in asan.so ubsan.so stdc++.so.6; do printf '%s ' $$(g++ -print-file-name=lib$$name); done)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
 	$(BIN)/python -m pytest -m kernel -n 2 -q
 

@@ -79,7 +79,10 @@ def main() -> None:
             gave_up = " (gave up)" if None in answers else ""
             line = f"{name} {split} {len(task.objects)} {rules.rules} | {made:.1f} |"
             if rules.complete:
-                ground = median_time(lambda state, r=rules, k=known, g=goal: r.reaches(k, state.codes, g), states)  # type: ignore[misc]
+                ground = median_time(
+                    lambda state, r=rules, k=known, g=goal: r.reaches(k, state.codes, g),  # type: ignore[misc]
+                    states,
+                )
                 line += f" {ground:.2f} | {joined:.2f}{gave_up} | {joined / ground:.1f} |"
             else:
                 line += f" - | {joined:.2f}{gave_up} | - |"

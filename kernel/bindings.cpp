@@ -242,10 +242,11 @@ bool reaches(const GroundRelaxation& self, const Task& task, Input<Code> state, 
     return interruptibly([&] { return self.reaches(view(state), view(goal)); });
 }
 
-void make_tables(RelationTables* self, std::int32_t encoding, bool world, Input<std::int32_t> arity,
-                 Input<std::int32_t> relation, Input<std::int32_t> of_type, Input<std::int32_t> of_schema,
-                 std::int32_t edge, std::int32_t order, std::int32_t level) {
-    new (self) RelationTables{static_cast<Encoding>(encoding),
+void make_tables(RelationTables* self, bool is_joint, bool has_root_graph, bool delta, bool primed, bool actions,
+                 bool tree, bool world, Input<std::int32_t> arity, Input<std::int32_t> relation,
+                 Input<std::int32_t> of_type, Input<std::int32_t> of_schema, std::int32_t edge, std::int32_t order,
+                 std::int32_t level) {
+    new (self) RelationTables{{is_joint, has_root_graph, delta, primed, actions, tree},
                               world,
                               copy(arity),
                               copy(relation),
@@ -432,8 +433,8 @@ void define_relaxation(nb::module_& module) {
 
 void define_graphs(nb::module_& module) {
     nb::class_<RelationTables>(module, "RelationTables")
-        .def("__init__", &make_tables, "encoding"_a, "world"_a, "arity"_a, "relation"_a, "of_type"_a, "of_schema"_a,
-             "edge"_a, "order"_a, "level"_a);
+        .def("__init__", &make_tables, "is_joint"_a, "has_root_graph"_a, "delta"_a, "primed"_a, "actions"_a, "tree"_a,
+             "world"_a, "arity"_a, "relation"_a, "of_type"_a, "of_schema"_a, "edge"_a, "order"_a, "level"_a);
     nb::class_<GraphTask>(module, "GraphTask")
         .def("__init__", &make_graph_task, "task"_a, "type_offset"_a, "type_object"_a, nb::keep_alive<1, 2>());
     module.def("assemble_graphs", &assemble_graphs, "tables"_a, "queries"_a, "threads"_a);

@@ -32,6 +32,13 @@ void check_offsets(std::span<const std::int64_t> offset, std::size_t parts, std:
             "offsets do not fit their array");
 }
 
+// Without these, a walk would write atoms about nodes that its graph does not have.
+void check_parts(const EncodingParts& parts) {
+    require(parts.is_joint || !(parts.actions || parts.tree), "actions and edges need candidates that are nodes");
+    require(!parts.is_joint || !(parts.has_root_graph || parts.primed), "candidates that are nodes share one state");
+    require(!parts.has_root_graph || !(parts.delta || parts.primed), "the root's graph has no successor");
+}
+
 // Every relation must be as wide as the atoms that are written to it.
 void check_arities(const RelationTables& tables, const Task& task) {
     auto check = [&](std::int32_t relation, std::int32_t width) {
@@ -39,7 +46,7 @@ void check_arities(const RelationTables& tables, const Task& task) {
                 "relation has a wrong arity");
     };
     for (std::size_t role = 0; role < kRoles; ++role) {
-        const std::int32_t anchor = role >= kAdded && tables.encoding == Encoding::aggregated_delta ? 1 : 0;
+        const std::int32_t anchor = role >= kAdded && tables.parts.is_joint ? 1 : 0;
         for (std::size_t predicate = 0; predicate < tables.predicates(); ++predicate) {
             const std::int32_t relation = tables.relation[role * tables.predicates() + predicate];
             check(relation, anchor + std::max(1, task.arity[predicate]));
@@ -53,8 +60,7 @@ void check_arities(const RelationTables& tables, const Task& task) {
     for (std::int32_t relation : {tables.edge, tables.order, tables.level}) check(relation, 2);
     auto known = [](std::int32_t relation) { return relation >= 0; };
     require(std::all_of(tables.of_type.begin(), tables.of_type.end(), known), "a type has no relation");
-    require(tables.encoding != Encoding::aggregated_actions ||
-                std::all_of(tables.of_schema.begin(), tables.of_schema.end(), known),
+    require(!tables.parts.actions || std::all_of(tables.of_schema.begin(), tables.of_schema.end(), known),
             "a schema has no relation");
     require(known(tables.order) == known(tables.level), "depth nodes have only one of their two relations");
 }
@@ -68,7 +74,7 @@ void check_query(const RelationTables& tables, const GraphQuery& query) {
             "task and vocabulary are of different domains");
     check_arities(tables, task);
     for (auto codes : {query.state, query.goal_positive, query.goal_negative}) check_codes(task, codes);
-    if (tables.encoding == Encoding::aggregated_actions) {
+    if (tables.parts.actions) {
         check_offsets(query.argument_offset, nodes, query.argument.size());
         for (std::size_t node = 1; node < nodes; ++node) {
             const std::int32_t schema = query.schema[node];
@@ -79,8 +85,9 @@ void check_query(const RelationTables& tables, const GraphQuery& query) {
         }
         for (Object object : query.argument)
             require(object >= 0 && object < task.objects(), "tree has an unknown object");
-        return;
     }
+    const EncodingParts& parts = tables.parts;
+    if (!parts.has_root_graph && !parts.delta && !parts.primed && !parts.tree) return;
     check_offsets(query.added_offset, nodes, query.added.size());
     check_offsets(query.deleted_offset, nodes, query.deleted.size());
     for (std::size_t node = 1; node < nodes; ++node) {
@@ -114,7 +121,7 @@ public:
         for (const GraphQuery& query : queries_) {
             const std::size_t codes = query.state.size() + query.goal_positive.size();
             work += static_cast<std::int64_t>(query.added.size() + query.deleted.size() +
-                                              codes * (is_joint() ? 1 : query.nodes()));
+                                              codes * (tables_.parts.is_joint ? 1 : query.nodes()));
         }
         in_parallel(queries_.size(), work, [&](std::size_t i) { check_query(tables_, queries_[i]); });
         for (const GraphQuery& query : queries_) goals_.emplace_back(query);
@@ -128,10 +135,6 @@ public:
     }
 
 private:
-    bool is_joint() const {
-        return tables_.encoding == Encoding::aggregated_delta || tables_.encoding == Encoding::aggregated_actions;
-    }
-
     // Runs the body for every i below `count`, on as many threads as the work is worth.
     template <typename Body>
     void in_parallel(std::size_t count, std::int64_t work, Body&& body) const {
@@ -149,7 +152,7 @@ private:
     void place_graphs() {
         batch_.candidate_offset.push_back(0);
         for (std::size_t i = 0; i < queries_.size(); ++i) {
-            if (is_joint())
+            if (tables_.parts.is_joint)
                 place_joint_graph(i);
             else
                 place_separate_graphs(i);
@@ -164,7 +167,7 @@ private:
         const GraphQuery& query = queries_[i];
         const std::int32_t objects = first_extra(tables_, *query.task->task);
         const std::int32_t candidates = narrow(query.nodes()) - 1;
-        const bool depths = tables_.order >= 0 && tables_.encoding == Encoding::aggregated_delta;
+        const bool depths = tables_.order >= 0 && tables_.parts.tree;
         const std::int32_t deepest = depths ? *std::max_element(query.depth.begin(), query.depth.end()) : 0;
         const auto base = static_cast<std::int32_t>(nodes_);
         const std::int32_t graph = add_graph(i, 0, objects, static_cast<std::int64_t>(objects) + candidates + deepest);
@@ -176,11 +179,11 @@ private:
         }
     }
 
-    // One graph per candidate; with the external encoding, one for the root before them.
+    // One graph per candidate; where the root has a graph, it is the first.
     void place_separate_graphs(std::size_t i) {
         const GraphQuery& query = queries_[i];
         const std::int32_t objects = first_extra(tables_, *query.task->task);
-        const std::int32_t root = tables_.encoding == Encoding::external ? add_graph(i, 0, objects, objects) : -1;
+        const std::int32_t root = tables_.parts.has_root_graph ? add_graph(i, 0, objects, objects) : -1;
         for (std::size_t node = 1; node < query.nodes(); ++node) {
             const std::int32_t own = add_graph(i, node, objects, objects);
             add_candidate(-1, own, root >= 0 ? root : own);
@@ -267,6 +270,7 @@ private:
 }  // namespace
 
 GraphBatch assemble_graphs(const RelationTables& tables, std::span<const GraphQuery> queries, std::int32_t threads) {
+    check_parts(tables.parts);
     return Assembly(tables, queries, threads).run();
 }
 

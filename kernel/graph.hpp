@@ -13,12 +13,14 @@
 
 namespace saltus {
 
-enum class Encoding : std::int32_t {
-    aggregated_delta = 0,
-    aggregated_actions = 1,
-    external = 2,
-    internal = 3,
-    internal_delta = 4
+// The parts of an encoding, which `ENCODINGS` in src/saltus/graph/encodings.py combines and explains.
+struct EncodingParts {
+    bool is_joint = false;        // all candidates share one graph, in which each is a node
+    bool has_root_graph = false;  // the first graph is the root's, and every graph holds the state of its own tree node
+    bool delta = false;
+    bool primed = false;
+    bool actions = false;
+    bool tree = false;
 };
 
 // What a relation says about an atom of its predicate; same order as ROLES in src/saltus/graph/assemble.py.
@@ -47,7 +49,7 @@ enum Role : std::size_t {
 
 // Relation numbers of a domain under an encoding; -1 where the vocabulary has no relation.
 struct RelationTables {
-    Encoding encoding = Encoding::aggregated_delta;
+    EncodingParts parts;
     bool world = false;                   // graphs have a world node
     std::vector<std::int32_t> arity;      // [relations]
     std::vector<std::int32_t> relation;   // [roles, predicates]

@@ -128,25 +128,12 @@ public:
     // `node` is the candidate whose graph this is; 0 for the root's graph, or if all candidates share one.
     void run(std::size_t node) {
         statics();
-        switch (tables_.encoding) {
-            case Encoding::external: state(node == 0 ? query_.state : successor(node), kTrue); break;
-            case Encoding::internal:
-                state(query_.state, kTrue);
-                state(successor(node), kNextTrue);
-                break;
-            case Encoding::internal_delta:
-                state(query_.state, kTrue);
-                delta(node, -1);
-                break;
-            case Encoding::aggregated_actions:
-                state(query_.state, kTrue);
-                actions();
-                break;
-            case Encoding::aggregated_delta:
-                state(query_.state, kTrue);
-                tree();
-                break;
-        }
+        const EncodingParts& parts = tables_.parts;
+        state(parts.has_root_graph && node != 0 ? successor(node) : query_.state, kTrue);
+        if (parts.primed) state(successor(node), kNextTrue);
+        if (parts.delta) deltas(node);
+        if (parts.actions) actions();
+        if (parts.tree) tree();
     }
 
 private:
@@ -198,6 +185,12 @@ private:
         });
     }
 
+    // Differences of the candidate, or of all candidates, each with its node as the first argument.
+    void deltas(std::size_t node) {
+        if (!tables_.parts.is_joint) return delta(node, -1);
+        const std::int32_t first = first_extra(tables_, task_) - 1;  // tree node 0 has none
+        for (std::size_t i = 1; i < query_.nodes(); ++i) delta(i, first + narrow(i));
+    }
     void delta(std::size_t node, std::int32_t anchor) {
         changes(part(query_.added, query_.added_offset, node), anchor, kAdded, kAddedGoal, kAddedNegated);
         changes(part(query_.deleted, query_.deleted_offset, node), anchor, kDeleted, kDeletedGoal, kDeletedNegated);
@@ -237,7 +230,6 @@ private:
     void tree() {
         const std::int32_t first = first_extra(tables_, task_) - 1;  // tree node 0 has none
         const std::size_t nodes = query_.nodes();
-        for (std::size_t node = 1; node < nodes; ++node) delta(node, first + narrow(node));
         if (tables_.edge >= 0)
             for (std::size_t node = 1; node < nodes; ++node)
                 if (query_.parent[node] != 0)

@@ -24,6 +24,7 @@ from tools.docs_pages import (
 )
 
 import saltus
+import saltus.learn
 from saltus.learn.config import SECTIONS, named_configurations
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -150,7 +151,7 @@ def test_every_key_of_the_configuration_is_explained(section: str) -> None:
     page = configuration_page()
     texts = field_texts(SECTIONS[section])
     for entry in fields(SECTIONS[section]):
-        assert texts.get(entry.name), f"{section}.{entry.name} has no text below it"
+        assert texts.get(entry.name, "").endswith("."), f"{section}.{entry.name} has no sentence below it"
         assert re.search(rf"^\| `{entry.name}` \| `[^`]+` \| \S", page, re.MULTILINE)
     assert SECTION_TITLES[section] in page
 
@@ -168,6 +169,18 @@ def test_every_command_and_option_is_explained(name: str) -> None:
     for entry in parameters(commands()[name]):
         assert entry.text, f"{name} {entry.name} has no help"
         assert f"| `{entry.name}` | " in section
+
+
+def test_arguments_have_the_names_of_the_help() -> None:
+    page = command_line_page()
+    assert "\nsaltus ipc-learn DK DOMAIN TASK… [OPTIONS]\n" in page
+    assert "\nsaltus policies [POLICY…] [OPTIONS]\n" in page
+
+
+def test_the_reference_has_what_training_yields() -> None:
+    listed = re.findall(r"^      heading: saltus\.learn\.(\w+)$", api_page(), re.MULTILINE)
+    assert {"open_run", "Run", "EpisodeReport", "Validation", "Configuration"} <= set(listed)
+    assert all(getattr(saltus.learn, name).__doc__ for name in listed)
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from saltus.graph.encodings import method_name
 from saltus.learn.config import Configuration, configuration_of, differences, plain_values
 from saltus.learn.validation import Validation
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
@@ -104,7 +105,7 @@ def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> s
         f"# Policy for {name}",
         "",
         f"A general policy for the domain `{record['domain']}` of {source}, learned by deep",
-        f"Q-learning with lifted hindsight. Method {policy.lookahead.kind}-{policy.encoding.kind}, "
+        f"Q-learning with lifted hindsight. Method {method_name(policy.lookahead, policy.encoding)}, "
         f"{policy.network.spec.layers} layers, {weights:,} weights,",
         "stored as float16.",
         "",

@@ -20,7 +20,9 @@ from typing import Any
 import typer
 
 import saltus
+import saltus.learn
 from saltus.cli.main import app
+from saltus.graph.encodings import ENCODING_TEXT, EncodingSpec
 from saltus.learn.config import SECTIONS, named_configurations
 from saltus.policy.planning import Planner
 
@@ -33,6 +35,9 @@ COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGE
 RETURNED = (Planner,)
 """Classes that public functions return, but that nobody needs to import."""
 
+LEARN = ("open_run", "Run", "EpisodeReport", "Validation", "Configuration", "load_configuration")
+"""Names of `saltus.learn` for those who follow the training or change its configuration."""
+
 SECTION_TITLES = {
     "lookahead": "How a policy looks ahead.",
     "encoding": "How a lookahead tree becomes a relational graph.",
@@ -42,7 +47,7 @@ SECTION_TITLES = {
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """MkDocs' hook: the generated pages beside those of `docs/`."""
+    """MkDocs' hook: the generated pages next to those of `docs/`."""
     from mkdocs.structure.files import File
 
     for name, text in generated_pages().items():
@@ -98,7 +103,9 @@ def parameters(command: Any) -> list[Parameter]:
     found: list[Parameter] = []
     for parameter in command.params:
         is_option = any(name.startswith("-") for name in parameter.opts)
-        name = ", ".join(parameter.opts) if is_option else parameter.name.upper()
+        name = ", ".join(parameter.opts) if is_option else parameter.metavar or parameter.name.upper()
+        if parameter.nargs == -1:
+            name += "…"
         takes_value = is_option and not getattr(parameter, "is_flag", False)
         if takes_value:
             name += f" {parameter.metavar or parameter.name.upper().split('_')[-1]}"
@@ -159,7 +166,7 @@ def command_text(name: str, command: Any) -> Iterator[str]:
 
 def exit_code_lines() -> list[str]:
     """The table of exit codes."""
-    from saltus.cli.exit_codes import ExitCode
+    from saltus.policy.exit_codes import ExitCode
 
     texts = field_texts(ExitCode)
     rows = [
@@ -221,6 +228,8 @@ def configuration_page() -> str:
             "|---|---|---|",
         ]
         texts = field_texts(section)
+        if section is EncodingSpec:
+            texts["kind"] = f"{ENCODING_TEXT}."
         lines += [
             f"| `{entry.name}` | `{toml(entry.default)}` | {cell(texts[entry.name])} |" for entry in fields(section)
         ]
@@ -258,6 +267,9 @@ def api_page() -> str:
         if title == "Classes":
             for value in RETURNED:
                 lines += reference(value, f"{value.__module__}.{value.__qualname__}")
+    lines += ["## Training step by step", "", "These are imported from `saltus.learn`, which imports PyTorch.", ""]
+    for name in LEARN:
+        lines += reference(getattr(saltus.learn, name), f"saltus.learn.{name}")
     return "\n".join(lines)
 
 

@@ -124,7 +124,12 @@ def reduce_segments(
 class RelationTables:
     def __init__(
         self,
-        encoding: int,
+        is_joint: bool,
+        has_root_graph: bool,
+        delta: bool,
+        primed: bool,
+        actions: bool,
+        tree: bool,
         world: bool,
         arity: NDArray[np.int32],
         relation: NDArray[np.int32],

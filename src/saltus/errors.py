@@ -1,6 +1,6 @@
 """Exceptions of the library: everything it raises on purpose derives from `SaltusError`.
 
-Only the command line turns them into messages and exit codes (`cli/exit_codes.py`).
+Only the command line turns them into messages and exit codes (`policy/outcome.py` says which).
 """
 
 from __future__ import annotations
@@ -92,8 +92,10 @@ def shorten(text: str, limit: int = 40) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """`1 problem`, `1,234 problems`."""
-    return f"{count:,} {word if count == 1 else word + 's'}"
+    """`1 problem`, `1,234 problems`, `2 policies`."""
+    if count != 1:
+        word = f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return f"{count:,} {word}"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

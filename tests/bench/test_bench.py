@@ -18,7 +18,6 @@ from tests.conftest import ROOT
 from tests.process.doubles import children_of, is_running, wait_until
 
 from saltus.bench import Record, RecordFile, make_trials, read_records, run_trials
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.cli.options import adapted, limits_of
 from saltus.domains.suite import write_suite
@@ -27,6 +26,7 @@ from saltus.lookahead import LookaheadSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits, Outcome
 from saltus.policy.catalogue import policy_path
+from saltus.policy.exit_codes import ExitCode
 from saltus.process import LocalRunner, PlanJob, PlanResult
 from saltus.task import find_suites, load, read_plan, validate
 

@@ -1,4 +1,4 @@
-"""Reading results files: what is read, rejected and warned about; records of version 1."""
+"""Reading record files: what is read, rejected and warned about; records of version 1."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ def test_only_plans_count_as_solved(tmp_path: Path, outcome: str) -> None:
     ("line", "message"),
     [
         ("", "a.jsonl: no records in this file"),
-        ("not JSON", "a.jsonl:1:1: not a results file: not JSON: Expecting value"),
-        ('{"format": "saltus-record", "versi', "a.jsonl:1:29: not a results file: not JSON: Unterminated string"),
-        ("[1, 2]", "a.jsonl:1:1: not a results file: not a JSON object: '[1, 2]'"),
-        (b"\xff\xfe\x00garbage", "a.jsonl:1:1: not a results file: not UTF-8 (byte 1 of the line)"),
+        ("not JSON", "a.jsonl:1:1: not a record file: not JSON: Expecting value"),
+        ('{"format": "saltus-record", "versi', "a.jsonl:1:29: not a record file: not JSON: Unterminated string"),
+        ("[1, 2]", "a.jsonl:1:1: not a record file: not a JSON object: '[1, 2]'"),
+        (b"\xff\xfe\x00garbage", "a.jsonl:1:1: not a record file: not UTF-8 (byte 1 of the line)"),
         ("{}", "a.jsonl:1:1: not a record: format is missing, expected 'saltus-record'"),
         ({"format": "other"}, "a.jsonl:1:1: not a record: format is 'other', expected 'saltus-record'"),
         (record(version=3), "a.jsonl:1:1: record of version 3, this program reads up to 2; update saltus"),
-        (record(version="1"), "a.jsonl:1:1: not a results file: version is '1', expected a whole number"),
-        (record(version=True), "a.jsonl:1:1: not a results file: version is True, expected a whole number"),
-        (record(outcome=None), "a.jsonl:1:1: not a results file: outcome is missing"),
-        (record(domain=""), "a.jsonl:1:1: not a results file: domain is '', expected a name"),
-        (record(plan_length=-1), "a.jsonl:1:1: not a results file: plan_length is -1, expected a whole number"),
-        (record(plan_length=True), "a.jsonl:1:1: not a results file: plan_length is True, expected a whole number"),
-        (record(seconds=float("nan")), "a.jsonl:1:1: not a results file: seconds is nan, expected a number"),
-        (record(seconds="fast"), "a.jsonl:1:1: not a results file: seconds is 'fast', expected a number"),
-        (record(limits={"seconds": "ten"}), "a.jsonl:1:1: not a results file: limits is {'seconds': 'ten'}: "),
-        (record(search="no"), "a.jsonl:1:1: not a results file: search is 'no', expected true or false"),
-        ("[" * 100_000, "a.jsonl:1:1: not a results file: too deeply nested"),
-        ('{"version": ' + "9" * 5000 + "}", "a.jsonl:1:1: not a results file: Exceeds the limit"),
+        (record(version="1"), "a.jsonl:1:1: not a record file: version is '1', expected a whole number"),
+        (record(version=True), "a.jsonl:1:1: not a record file: version is True, expected a whole number"),
+        (record(outcome=None), "a.jsonl:1:1: not a record file: outcome is missing"),
+        (record(domain=""), "a.jsonl:1:1: not a record file: domain is '', expected a name"),
+        (record(plan_length=-1), "a.jsonl:1:1: not a record file: plan_length is -1, expected a whole number"),
+        (record(plan_length=True), "a.jsonl:1:1: not a record file: plan_length is True, expected a whole number"),
+        (record(seconds=float("nan")), "a.jsonl:1:1: not a record file: seconds is nan, expected a number"),
+        (record(seconds="fast"), "a.jsonl:1:1: not a record file: seconds is 'fast', expected a number"),
+        (record(limits={"seconds": "ten"}), "a.jsonl:1:1: not a record file: limits is {'seconds': 'ten'}: "),
+        (record(search="no"), "a.jsonl:1:1: not a record file: search is 'no', expected true or false"),
+        ("[" * 100_000, "a.jsonl:1:1: not a record file: too deeply nested"),
+        ('{"version": ' + "9" * 5000 + "}", "a.jsonl:1:1: not a record file: Exceeds the limit"),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
 )

@@ -182,7 +182,7 @@ def test_files_that_cannot_be_written(tmp_path: Path) -> None:
         read_records(tmp_path / "none.jsonl")
 
 
-def test_plans_lie_beside_the_records(tmp_path: Path) -> None:
+def test_plans_lie_next_to_the_records(tmp_path: Path) -> None:
     plan = Plan.of(["(sail a b)", "(board c b)"])
     names = ("ferry", "hard", "p01")
     with RecordFile(tmp_path / "records.jsonl") as file:

@@ -15,8 +15,8 @@ from tests.pddl.malformed import CASES, DOMAIN, PROBLEM
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM
 
 import saltus
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import COMMANDS, run
+from saltus.policy.exit_codes import ExitCode
 
 EXAMPLES = [
     (name, line.strip())
@@ -168,7 +168,7 @@ def test_warnings_go_to_standard_error(depot: list[str], capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("plan", "code", "output"),
     [
-        ("(load box lorry north)", ExitCode.SUCCESS, "valid: 1 actions, cost 1 (general cost)\n"),
+        ("(load box lorry north)", ExitCode.SUCCESS, "valid: 1 action, cost 1 (general cost)\n"),
         ("", ExitCode.INVALID_PLAN, "invalid: goal is not reached: (in box lorry) missing\n"),
         (
             "(load box lorry home)",

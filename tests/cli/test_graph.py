@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.conftest import ROOT
 
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.graph import ENCODINGS
+from saltus.policy.exit_codes import ExitCode
 
 SMALL = [str(ROOT / "examples/blocksworld" / name) for name in ("domain.pddl", "p03.pddl")]
 LARGE = [SMALL[0], str(ROOT / "examples/blocksworld/p100.pddl")]

@@ -10,7 +10,6 @@ import select
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,15 +19,14 @@ from tests.policy.test_rollout import CHAIN
 from tests.process.doubles import INVALID, children_of, double, is_running, wait_until
 
 import saltus
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.cli.options import limits_of
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.lookahead import LookaheadSpec
 from saltus.model.policy_file import load_policy_file, save_policy
-from saltus.policy import Limits, Outcome
-from saltus.policy.outcome import EXIT_CODES
+from saltus.policy import Limits
+from saltus.policy.exit_codes import ExitCode
 from saltus.process import run_job
 
 EXAMPLES = ROOT / "examples" / "blocksworld"
@@ -59,10 +57,6 @@ def plan(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict
     code = run(["plan", *arguments, "--json"])
     output = capsys.readouterr()
     return code, json.loads(output.out) if output.out else {}, output.err
-
-
-def test_every_outcome_has_an_exit_code_with_a_name() -> None:
-    assert {outcome: ExitCode(code).name for outcome, code in EXIT_CODES.items()}[Outcome.CRASH] == "CRITICAL_ERROR"
 
 
 def test_plan_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,10 +128,8 @@ def test_jump_limit(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    start = time.monotonic()
     code, record, _ = plan(*LARGE, "--policy", "random", "--time-limit", "2s", capsys=capsys)
     assert (code, record["outcome"], record["limits"]["seconds"]) == (ExitCode.OUT_OF_TIME, "time limit", 2.0)
-    assert time.monotonic() - start < 4
     assert record["jumps"] > 0  # figures are there although the process was stopped
 
 

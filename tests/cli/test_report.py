@@ -13,8 +13,8 @@ from tests.cli.test_cli import process
 from tests.conftest import ROOT
 from tests.report.samples import paper_records, record, write_records, write_run
 
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
+from saltus.policy.exit_codes import ExitCode
 
 BLOCKS = [str(ROOT / "examples" / "blocksworld" / name) for name in ("domain.pddl", "p03.pddl")]
 
@@ -94,7 +94,7 @@ def test_warnings_go_to_standard_error_and_into_the_page(tmp_path: Path, capsys:
     [
         (["report"], ExitCode.USAGE_ERROR, "nothing to report: name a record file, or a training run with --run"),
         (["report", "none.jsonl"], ExitCode.INPUT_ERROR, "none.jsonl: cannot be read: No such file or directory"),
-        (["report", "text"], ExitCode.INPUT_ERROR, "text:1:1: not a results file: not JSON: "),
+        (["report", "text"], ExitCode.INPUT_ERROR, "text:1:1: not a record file: not JSON: "),
         (["report", "empty"], ExitCode.INPUT_ERROR, "empty: no records in this file"),
         (["report", "good", "--html", "none/a.html"], ExitCode.INPUT_ERROR, "none/a.html: cannot be written: No such"),
         (["report", "good", "--run", "none"], ExitCode.INPUT_ERROR, "none: no such folder"),

@@ -8,7 +8,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -301,14 +300,6 @@ def test_problems_are_well_formed_and_not_solved_from_the_start(name: str) -> No
             assert predicates[atom[0]] == len(atom) - 1
             assert set(atom[1:]) <= names
         assert not set(goal) <= init
-
-
-@pytest.mark.parametrize("name", sorted(DOMAINS))
-def test_a_thousand_training_problems_take_seconds(name: str) -> None:
-    start = time.perf_counter()
-    for index in range(1000):
-        generate_problem(name, "training", index, 1000)
-    assert time.perf_counter() - start < 20
 
 
 @pytest.mark.parametrize("name", sorted(DOMAINS))

@@ -1,4 +1,4 @@
-"""Encodings as data: no module asks for one by name, and a new entry made of known parts is all that Python needs."""
+"""Encodings as data: no module asks for one by name, and a new entry made of known parts is all that is needed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
+from tests.graph.test_kernel import assert_same
 from tests.tasks import rich_task
 
 from saltus.errors import ConfigurationError
-from saltus.graph import ENCODINGS, Candidate, Encoding, EncodingSpec, Vocabulary, dump, encode
+from saltus.graph import ENCODINGS, Candidate, Encoding, EncodingSpec, Vocabulary, assemble, dump, encode, reference
+from saltus.graph.encodings import ENCODING_TEXT
 from saltus.lookahead import KINDS, LookaheadSpec, lookahead
 from saltus.model import RelationalNetwork
 
@@ -61,7 +63,7 @@ def test_the_rule_can_fail(text: str) -> None:
 
 def test_entries_are_consistent() -> None:
     assert all(name == encoding.name for name, encoding in ENCODINGS.items())
-    assert sorted(encoding.kernel_number for encoding in ENCODINGS.values()) == list(range(len(ENCODINGS)))
+    assert all(encoding.text and f"{name}: {encoding.text}" in ENCODING_TEXT for name, encoding in ENCODINGS.items())
 
 
 @pytest.mark.parametrize("kind", sorted(ENCODINGS))
@@ -77,8 +79,10 @@ def test_the_default_lookahead_is_accepted(kind: str) -> None:
 
 
 def test_a_new_encoding_of_known_parts_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both states and the differences, a graph per transition: vocabulary, twin, dump and readout follow from it."""
-    monkeypatch.setitem(ENCODINGS, "both", Encoding("both", 9, Candidate.GRAPH, delta=True, primed=True))
+    """Both states and the differences, a graph per transition: vocabulary, kernel, twin, dump and readout follow."""
+    monkeypatch.setitem(
+        ENCODINGS, "both", Encoding("both", "states and delta", Candidate.GRAPH, delta=True, primed=True)
+    )
     task = rich_task()
     spec = EncodingSpec("both", negative_goals=True)
     vocabulary = Vocabulary.of(task.domain, spec)
@@ -90,6 +94,26 @@ def test_a_new_encoding_of_known_parts_is_one_entry(monkeypatch: pytest.MonkeyPa
         single = EncodingSpec(name, negative_goals=True)
         for graph, other in zip(graphs, encode((tree, None), Vocabulary.of(task.domain, single), single), strict=True):
             assert other.atoms.items() <= graph.atoms.items()
+    assert_same(assemble([(tree, None)], vocabulary, spec), reference.batch([(tree, None)], vocabulary, spec))
     assert dump.titles(tree, spec, graphs)[0].startswith("state:1")
     network = RelationalNetwork([relation.arity for relation in vocabulary], "both")
     assert network.readout.first.in_features == network.spec.embedding
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        (Encoding("x", "", Candidate.GRAPH, actions=True), "need candidates that are nodes"),
+        (Encoding("x", "", Candidate.GRAPH, tree=True), "need candidates that are nodes"),
+        (Encoding("x", "", Candidate.STATE_NODE, primed=True), "share one state"),
+        (Encoding("x", "", Candidate.PAIR, delta=True), "has no successor"),
+    ],
+)
+def test_the_kernel_refuses_parts_that_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch, encoding: Encoding, message: str
+) -> None:
+    monkeypatch.setitem(ENCODINGS, "x", encoding)
+    task = rich_task()
+    spec = EncodingSpec("x", negative_goals=True)
+    with pytest.raises(ValueError, match=message):
+        assemble([(lookahead(task), None)], Vocabulary.of(task.domain, spec), spec)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import itertools
-import textwrap
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from saltus.errors import ConfigurationError
 from saltus.learn.config import (
-    SECTIONS,
     Configuration,
     configuration_of,
     load_configuration,
@@ -151,7 +145,7 @@ def test_settings_override_the_file_and_the_file_the_defaults(tmp_path: Path) ->
     assert (found.lookahead.kind, found.lookahead.capacity, found.training.bounds) == ("iw", 10, False)
 
 
-def test_files_extend_files_beside_them(tmp_path: Path) -> None:
+def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text("[training]\nepisodes = 3\n")
     (tmp_path / "own.toml").write_text('extends = "base.toml"\n[training]\nbatch = 2\n')
     spec = load_configuration(str(tmp_path / "own.toml")).training
@@ -218,24 +212,6 @@ def test_plain_values_restore_a_configuration() -> None:
 def test_an_unknown_name_lists_the_known() -> None:
     with pytest.raises(ConfigurationError, match="aiw-ad"):
         load_configuration("aiw-adx")
-
-
-@pytest.mark.parametrize("section", sorted(SECTIONS))
-def test_every_key_has_its_documentation_under_it(section: str) -> None:
-    """The configuration reference is made from these texts."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(SECTIONS[section]))).body
-    assert isinstance(definition, ast.ClassDef)
-    documented = {
-        field.target.id
-        for field, text in itertools.pairwise(definition.body)
-        if isinstance(field, ast.AnnAssign)
-        and isinstance(field.target, ast.Name)
-        and isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
-        and isinstance(text.value.value, str)
-        and text.value.value.rstrip().endswith(".")
-    }
-    assert documented == {entry.name for entry in fields(SECTIONS[section])}
 
 
 def test_a_configuration_is_a_source_of_its_own(tmp_path: Path) -> None:

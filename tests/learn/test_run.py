@@ -338,7 +338,7 @@ class Clock:
         return self.now[0]
 
 
-def test_a_run_ends_with_the_yardstick_beside_the_policy(
+def test_a_run_ends_with_the_yardstick_next_to_the_policy(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"

@@ -347,9 +347,9 @@ def test_coverage_counts_jumps_and_actions_of_solved_problems() -> None:
             trees = [lookahead(task, state, self.lookahead, goal) for task, state, goal in situations]
             return [Decision(tree, -tree.depth[1:].astype(np.float32)) for tree in trees]
 
-    solvable, hopeless = chain(6, goal=3), chain(3, goal=1)
-    hopeless.goal.impossible = True
-    found = measure(Nearest(), [solvable, hopeless], 5)
+    solvable, impossible = chain(6, goal=3), chain(3, goal=1)
+    impossible.goal.impossible = True
+    found = measure(Nearest(), [solvable, impossible], 5)
     assert found == Coverage(problems=2, solved=1, jumps=1, actions=3)
 
 

@@ -133,7 +133,7 @@ def test_too_many_rules_are_not_grounded(ipc: Path) -> None:
 
 
 def test_work_is_bounded() -> None:
-    """With little work allowed nothing is hopeless; what was found with enough stays."""
+    """With little work allowed no dead end is found; what was found with enough stays."""
     task = random_task(5)
     atoms = [
         atom for atom in some_atoms(task, random.Random(1), 200) if is_dead_end(task, task.initial_state, Goal([atom]))
@@ -145,7 +145,7 @@ def test_work_is_bounded() -> None:
 @given(random_tasks(), st.integers(0, 2**32), st.integers(1, 400))
 @settings(max_examples=100)
 def test_what_little_work_finds_is_true(task: Task, seed: int, work: int) -> None:
-    """Wherever the work ends, in the first round or later, no state is called hopeless that is not."""
+    """Wherever the work ends, in the first round or later, no state is called a dead end that is none."""
     for atom in some_atoms(task, random.Random(seed), 6):
         goal = Goal([atom])
         if is_dead_end(task, task.initial_state, goal, work=work, **JOINED):

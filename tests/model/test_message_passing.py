@@ -99,7 +99,7 @@ def test_number_of_layers_can_be_asked_for() -> None:
 
 
 def test_float32_is_close() -> None:
-    """Single precision loses five digits at most over thirty rounds."""
+    """Single precision loses five digits at most over thirty layers."""
     network = network_of("ad", layers=30)
     batch = random_batch(2, ARITIES, "ad")
     wanted = network(make_layout(batch, ARITIES)).q

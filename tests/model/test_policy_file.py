@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from tests.conftest import ROOT
 
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 from saltus.domains import DOMAINS
 from saltus.errors import ConfigurationError
@@ -20,6 +19,7 @@ from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
 from saltus.pddl import Domain, Source, parse_domain
 from saltus.policy.catalogue import POLICIES, bundled_policies
+from saltus.policy.exit_codes import ExitCode
 from saltus.task import load
 
 BLOCKS = ROOT / "examples" / "blocksworld"
@@ -195,6 +195,6 @@ def test_policies_of_a_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     other.write_text(domain.read_text().replace("holding", "carrying"))
     assert run(["policies", "--domain", str(other)]) == ExitCode.INPUT_ERROR
     assert (
-        "the nearest is blocksworld, but in this domain predicate 'holding object' is missing; "
+        "the nearest is blocksworld, but in this domain predicate (holding ?x - object) is missing; "
         in capsys.readouterr().err
     )

@@ -16,6 +16,7 @@ import saltus
 from saltus.domains import DOMAINS, generate_problem
 from saltus.errors import InputError, PolicyError, WrongPolicyError
 from saltus.model.description import read_description
+from saltus.pddl.signature import signature_differences
 from saltus.policy import GoalCountPolicy, LearnedPolicy
 from saltus.policy.catalogue import (
     AUTO,
@@ -55,15 +56,17 @@ def test_no_policy_fits(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="nowhere: this folder holds no policies, neither"):
         find_policy(ferry, tmp_path / "nowhere")
     other = domain_of(BLOCKS.replace("(on-table ?x)", "(on-table ?x) (heavy ?x)", 1))
-    with pytest.raises(PolicyError, match="the nearest is towers, but in this domain predicate 'heavy object' is new"):
+    with pytest.raises(
+        PolicyError, match=r"the nearest is towers, but in this domain predicate \(heavy \?x - object\) is new"
+    ):
         find_policy(other, folder)
     edited = BLOCKS.replace("(clear ?x)", "(free ?x)", 1).replace("(on-table ?x)", "(on-table ?x ?y)", 1)
     edited = edited.replace("(clear ", "(free ").replace("(on-table ?ob)", "(on-table ?ob ?ob)")
     with pytest.raises(PolicyError) as caught:
         find_policy(domain_of(edited), folder)
     found = str(caught.value)
-    assert "predicate 'clear object' is missing; " in found
-    assert "predicate 'on-table object object' differs, the policy has 'on-table object'; " in found
+    assert "predicate (clear ?x - object) is missing; " in found
+    assert "predicate (on-table ?x - object ?y - object) differs, the policy has (on-table ?x - object); " in found
     assert "; and 4 more. `saltus train` learns a policy; " in found
 
 
@@ -172,3 +175,20 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (find_device("auto"), find_device("cuda")) == ("cuda", "cuda")
     with pytest.raises(saltus.ConfigurationError, match="expected one of auto, cpu, cuda"):
         find_device("tpu")
+
+
+def test_a_yardstick_is_shown_by_kind_and_lookahead() -> None:
+    assert repr(saltus.load_policy("goal-count")) == "<GoalCountPolicy AIW(1)>"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("clear block", "(clear ?x - block)"),
+        ("handempty", "(handempty)"),
+        ("at block or crane place", "(at ?x - (either block crane) ?y - place)"),
+        ("q a a a a", "(q ?x1 - a ?x2 - a ?x3 - a ?x4 - a)"),
+    ],
+)
+def test_predicates_are_shown_as_pddl_writes_them(line: str, shown: str) -> None:
+    assert signature_differences({"predicates": [line]}, {}) == [f"predicate {shown} is missing"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,7 +84,7 @@ def test_redundant_actions_with_conditional_and_negative_conditions() -> None:
         walk = random_walk(task, 12, seed)
         reached = plan_states(task, walk)[-1]
         goal = task.make_goal(list(reached.codes[:2].tolist()))
-        other = Task(**{**task.__getstate__(), "goal": goal})
+        other = replace(task, goal=goal)
         kept = drop_redundant(other, walk)
         state = task.initial_state
         for action in kept:
@@ -159,7 +161,7 @@ def test_improved_plans_are_valid_and_cheaper(count: int, seed: int) -> None:
 def test_time_stops_the_improvement() -> None:
     task = blocks(8, 1)
     walk = random_walk(task, 50, 1)
-    other = Task(**{**task.__getstate__(), "goal": task.make_goal(plan_states(task, walk)[-1].codes.tolist())})
+    other = replace(task, goal=task.make_goal(plan_states(task, walk)[-1].codes.tolist()))
     assert list(improvements(other, walk, expired=lambda: True)) == []
     assert list(improvements(other, walk))
 

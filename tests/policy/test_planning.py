@@ -13,6 +13,7 @@ import pytest
 from tests.policy.test_rollout import CHAIN, FarthestPolicy, blocks, chain
 from tests.tasks import domain_of, task_of
 
+from saltus.errors import ConfigurationError, PolicyError, SaltusError, UnsupportedError, WrongPolicyError
 from saltus.lookahead import LookaheadSpec, lookahead_batch
 from saltus.policy import (
     Decision,
@@ -25,6 +26,7 @@ from saltus.policy import (
     load_policy,
     plan_stepwise,
 )
+from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import EXIT_CODES, PROTOCOLS
 from saltus.policy.planning import GOAL_SEARCH_STATES, NO_LIMITS
 from saltus.policy.search import WEIGHTS
@@ -76,6 +78,25 @@ def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: Any) -> Prog
 def test_every_outcome_has_an_exit_code() -> None:
     assert set(EXIT_CODES) == set(Outcome)
     assert [outcome for outcome, code in EXIT_CODES.items() if code == 0] == [Outcome.FOUND]
+    assert Outcome.CRASH.exit_code is ExitCode.CRITICAL_ERROR
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "code"),
+    [
+        (SaltusError("a batch is too large"), Outcome.INPUT, 31),
+        (PolicyError("no policy"), Outcome.INPUT, 31),
+        (WrongPolicyError("another domain"), Outcome.WRONG_POLICY, 31),
+        (UnsupportedError("axioms"), Outcome.UNSUPPORTED, 34),
+        (ConfigurationError("can't allocate memory"), Outcome.CONFIGURATION, 33),
+        (MemoryError(), Outcome.MEMORY, 22),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), Outcome.MEMORY, 22),
+        (KeyboardInterrupt(), Outcome.INTERRUPTED, 130),
+        (ZeroDivisionError("planted"), Outcome.CRASH, 32),
+    ],
+)
+def test_every_exception_has_one_outcome(error: BaseException, outcome: Outcome, code: int) -> None:
+    assert (Outcome.of_error(error), Outcome.of_error(error).exit_code) == (outcome, code)
 
 
 def test_protocols() -> None:

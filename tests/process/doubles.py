@@ -10,11 +10,11 @@ from pathlib import Path
 
 PRELUDE = """
 import json, os, sys, time, signal, subprocess
-told = json.loads(sys.stdin.buffer.readline())
+assignment = json.loads(sys.stdin.buffer.readline())
 def send(event, **values):
     text = json.dumps({"event": event, **values}).encode() + b"\\n"
     while text:
-        text = text[os.write(told["channel"], text):]
+        text = text[os.write(assignment["channel"], text):]
 """
 
 

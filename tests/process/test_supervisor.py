@@ -33,9 +33,9 @@ def run(code: str, limits: Limits | None = None, **options) -> tuple[Ended, list
 
 
 def test_messages_and_end() -> None:
-    ended, messages = run("send('say', text=told['greeting'], ppid=os.getppid(), parent=told['parent'])")
+    ended, messages = run("send('say', text=assignment['greeting'], ppid=os.getppid(), parent=assignment['parent'])")
     assert messages == [{"event": "say", "text": "hello", "ppid": os.getpid(), "parent": os.getpid()}]
-    assert (ended.code, ended.kill, ended.complaint) == (0, None, "")
+    assert (ended.code, ended.kill, ended.last_stderr) == (0, None, "")
     assert ended.peak_memory_mb > 1
 
 
@@ -47,15 +47,15 @@ def test_a_process_that_is_through_is_not_waited_for() -> None:
 
 
 def test_long_messages_and_half_ones() -> None:
-    _, messages = run("send('long', text='x' * 3_000_000); os.write(told['channel'], b'{\"event\": \"ha')")
+    _, messages = run("send('long', text='x' * 3_000_000); os.write(assignment['channel'], b'{\"event\": \"ha')")
     assert [len(message["text"]) for message in messages] == [3_000_000]
 
 
-def test_exit_codes_signals_and_complaints() -> None:
+def test_exit_codes_signals_and_standard_error() -> None:
     ended, _ = run("sys.stderr.write('x' * 100_000 + '\\nlast words\\n'); sys.exit(7)")
     assert (ended.code, ended.kill) == (7, None)
-    assert ended.complaint.endswith("last words")
-    assert len(ended.complaint) < 5000
+    assert ended.last_stderr.endswith("last words")
+    assert len(ended.last_stderr) < 5000
     ended, _ = run("os.kill(os.getpid(), signal.SIGSEGV)")
     assert (ended.code, ended.kill) == (-signal.SIGSEGV, None)
 
@@ -177,11 +177,11 @@ ORPHANS = """
 import sys
 from saltus.process.worker import end_with_parent
 import json, os, subprocess, time
-told = json.loads(os.read(0, 65536))
-end_with_parent(told["parent"], group={group})
+assignment = json.loads(os.read(0, 65536))
+end_with_parent(assignment["parent"], group={group})
 child = subprocess.Popen(["sleep", "60"]) if {group} else None
 pids = [os.getpid()] + ([child.pid] if child else [])
-os.write(told["channel"], json.dumps({{"event": "pids", "pids": pids}}).encode() + b"\\n")
+os.write(assignment["channel"], json.dumps({{"event": "pids", "pids": pids}}).encode() + b"\\n")
 10 ** (10 ** 9) if not {group} else time.sleep(60)
 """
 

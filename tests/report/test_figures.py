@@ -98,11 +98,11 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 
 import saltus.policy.planning as planning
-see = planning._Run.see
+see = planning._Planning.see
 def measure(self, decision, goals, **counts):
     see(self, decision, goals, **counts)
     self.now = planning.replace(self.now, widest=4321)
-planning._Run.see = measure
+planning._Planning.see = measure
 
 from saltus.bench import RecordFile, make_record
 from saltus.process import PlanJob
@@ -111,12 +111,12 @@ from saltus.process.supervisor import Ended
 from saltus.report import make_report, report_page
 
 job = PlanJob(sys.argv[2], sys.argv[3], policy="goal-count", device="cpu")
-story = job.story()
+builder = job.result_builder()
 def send(event, **values):
-    story.receive(json.loads(json.dumps({"event": event, **values})))
+    builder.receive(json.loads(json.dumps({"event": event, **values})))
 worker = types.SimpleNamespace(job=json.loads(json.dumps(job.to_json())), started=None, send=send)
 send("end", **solve(worker))
-record = make_record(job, story.result(Ended.unknown()), problem=("blocks", "easy", "p03"), configuration="x",
+record = make_record(job, builder.result(Ended.unknown()), problem=("blocks", "easy", "p03"), configuration="x",
                      protocol="open", plan_file=None, started="")
 with RecordFile(sys.argv[4]) as file:
     file.append(record)

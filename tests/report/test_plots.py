@@ -13,7 +13,7 @@ from tests.report.samples import record, series_of
 from saltus.report.charts import cactus, scatter, training
 from saltus.report.compare import LENGTH, SECONDS
 from saltus.report.plots import Axis, Plot
-from saltus.report.runs import Run, RunGroup
+from saltus.report.runs import RunGroup, RunLog
 from saltus.report.tables import figure
 
 positive = st.floats(1e-6, 1e9, allow_nan=False)
@@ -131,12 +131,12 @@ def test_scatter_has_a_mark_for_every_problem_one_side_solved() -> None:
 
 
 def test_training_draws_band_line_and_marks() -> None:
-    def run(seed: int, solved: list[int]) -> Run:
+    def run(seed: int, solved: list[int]) -> RunLog:
         validations = {
             25 * i: {"solved": float(n), "problems": 30.0, "larger_solved": n / 3, "larger_problems": 10.0}
             for i, n in enumerate(solved, 1)
         }
-        return Run(f"r/{seed}", "ferry", "ferry", {1: {"loss": 0.5}, 2: {"loss": 0.0}}, validations)
+        return RunLog(f"r/{seed}", "ferry", "ferry", {1: {"loss": 0.5}, 2: {"loss": 0.0}}, validations)
 
     group = RunGroup("ferry", (run(0, [10, 20, 30]), run(1, [20, 30, 30])))
     validation, loss = (parse(text) for text in training([group]))

@@ -16,6 +16,7 @@ from saltus.lookahead import is_dead_end, lookahead
 from saltus.lookahead.actions import _GROUNDED
 from saltus.lookahead.kernel_task import _COPIES
 from saltus.task.cache import PerObject
+from saltus.task.task import _OBJECT_NUMBER, _PREDICATE_NUMBER, _SCHEMA_NUMBER, _STATIC_CODES
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,20 @@ def test_threads_share_a_value() -> None:
 
 
 def test_tasks_and_domains_keep_their_fields_alone_and_are_freed() -> None:
-    caches = (_COPIES, _GROUNDED, _GRAPH_TASKS, _TABLES)
+    caches = (
+        _STATIC_CODES,
+        _PREDICATE_NUMBER,
+        _OBJECT_NUMBER,
+        _SCHEMA_NUMBER,
+        _COPIES,
+        _GROUNDED,
+        _GRAPH_TASKS,
+        _TABLES,
+    )
     gc.collect()
     before = [len(cache) for cache in caches]
     task = rich_task()
-    task.predicate_number, task.static_codes  # noqa: B018 (cached properties are the task's own)
+    task.predicate_number, task.object_number, task.schema_number, task.static_codes  # noqa: B018 (computed here)
     known = set(task.__dict__), set(task.domain.__dict__)
     spec = EncodingSpec(negative_goals=True)
     assemble([(lookahead(task), None)], Vocabulary.of(task.domain, spec), spec)

@@ -218,3 +218,7 @@ def test_counts_as_in_the_paper() -> None:
     assert (DEPOT.object_count, DEPOT.atom_count) == (4, 2 + 2 + 2 + 3 + 3)
     # 10 initial atoms; 3 rooms with 2 types, 3 items with 3, odd with 2 for sure; equality: 7 more
     assert (RICH.object_count, RICH.atom_count) == (7, 10 + 3 * 2 + 3 * 3 + 2 + 7)
+
+
+def test_a_task_is_shown_by_problem_and_domain() -> None:
+    assert repr(DEPOT) == f"<Task '{DEPOT.problem.name}' of the domain '{DEPOT.domain.name}'>"

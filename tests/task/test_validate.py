@@ -31,7 +31,7 @@ def test_valid_plan() -> None:
     assert (result.length, result.cost, result.unit_cost, result.reason, result.step) == (1, 1.0, False, "", None)
 
 
-def test_shipped_plan() -> None:
+def test_the_plan_of_the_examples() -> None:
     folder = ROOT / "examples" / "blocksworld"
     task = load(folder / "domain.pddl", folder / "p100.pddl")
     plan = read_plan(folder / "p100.plan")

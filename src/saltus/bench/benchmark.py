@@ -1,6 +1,6 @@
 """Stage `bench`: every problem of some suites, each tried once.
 
-Takes suites, a job that says how to plan, and a results file; runs the trials that the file does not have yet, and
+Takes suites, a job that says how to plan, and a record file; runs the trials that the file does not have yet, and
 writes a record as soon as a trial ends. A trial that was interrupted leaves no record, so that the next call runs it
 again; every other trial leaves one, however it ended.
 """

@@ -1,4 +1,4 @@
-"""Stage `bench`: `Record`, one line of a results file: what came of one trial.
+"""Stage `bench`: `Record`, one line of a record file: what came of one trial.
 
 Every field is declared once, with the kind of its values: those of planning in `policy/figures.py`, the others here.
 Writing, reading and checking follow from the declarations. Keys that are not known are ignored, and fields that are
@@ -63,7 +63,7 @@ class Record(Figures):
     device: str = declare(Kind.TEXT, "cpu or cuda.", default="")
     threads: int | None = declare(Kind.COUNT, "Threads of the process; null for one per core.")
     seed: int | None = declare(Kind.COUNT, "Seed of the yardsticks.")
-    plan_file: str | None = declare(Kind.TEXT, "The best plan, relative to the results file.")
+    plan_file: str | None = declare(Kind.TEXT, "The best plan, relative to the record file.")
     versions: Mapping[str, str | None] | None = declare(Kind.VERSIONS, "Versions of Saltus, Python and PyTorch.")
     started: str = declare(Kind.TEXT, "Start of the trial (UTC).", default="")
     host: str = declare(Kind.TEXT, "Name of the machine.", default="")

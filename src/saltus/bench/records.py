@@ -1,4 +1,4 @@
-"""Stage `bench`: results files: one record per line (JSON lines), one line per trial.
+"""Stage `bench`: record files: one record per line (JSON lines), one line per trial.
 
 Reading is tolerant and says where something is wrong: a damaged line, as a killed writer leaves it, is a warning, and
 the rest of the file counts. A file without a single record, another format and a later version are errors.
@@ -45,7 +45,7 @@ def read_records(path: str | os.PathLike[str]) -> RecordList:
         if not damaged:
             raise InputError(f"{name}: no records in this file")
         number, damage = damaged[0]
-        raise InputError(f"not a results file: {damage}", Position(name, number, damage.column))
+        raise InputError(f"not a record file: {damage}", Position(name, number, damage.column))
     warnings = [f"{name}:{number}:{damage.column}: damaged line ignored: {damage}" for number, damage in damaged]
     return RecordList(name, tuple(records), tuple(limited(warnings, f"{name}: %d more damaged lines ignored")))
 
@@ -72,7 +72,7 @@ def limited(messages: list[str], more: str) -> list[str]:
 
 
 class RecordFile:
-    """A results file that is locked, repaired and open for more records; use it in a `with` block."""
+    """A record file that is locked, repaired and open for more records; use it in a `with` block."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -111,7 +111,7 @@ class RecordFile:
         self.records.append(record)
 
     def store_plan(self, result: PlanResult, key: Key) -> str | None:
-        """Where the plan of a result was written, relative to the results file; None if there is no plan."""
+        """Where the plan of a result was written, relative to the record file; None if there is no plan."""
         if result.plan is None or result.cost is None:
             return None
         *folders, problem = key

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from saltus.bench import LamaJob, Record, RecordFile, Tally, Trial, make_trials, run_trials
 from saltus.bench.lama import find_driver
 from saltus.cli import output
-from saltus.cli.exit_codes import ExitCode
 from saltus.cli.options import (
     Device,
     MaxJumps,
@@ -30,8 +29,10 @@ from saltus.cli.options import (
     protocol_of,
 )
 from saltus.cli.plan import Improve
-from saltus.errors import ConfigurationError
+from saltus.cli.progress import WIDE, columns
+from saltus.errors import ConfigurationError, shorten
 from saltus.policy.catalogue import AUTO, find_device
+from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import LocalRunner, PlanJob, RayRunner, Runner
@@ -42,7 +43,7 @@ PLANNERS = (PlanJob.planner, LamaJob.planner)
 
 def bench(
     suite: Annotated[Path, typer.Argument(help="Folder with domain.pddl and problems, or a folder of such folders.")],
-    out: Annotated[Path, typer.Option(help="Results file (JSON lines); trials that it already contains are skipped.")],
+    out: Annotated[Path, typer.Option(help="Record file (JSON lines); trials that it already contains are skipped.")],
     policy: Annotated[
         str,
         typer.Option(
@@ -70,7 +71,7 @@ def bench(
 ) -> int:
     """Run a policy on every problem of some suites, each in a process of its own, and record the results.
 
-    Plans are validated and kept in a folder next to the results file. A benchmark that was stopped or killed, or that
+    Plans are validated and kept in a folder next to the record file. A benchmark that was stopped or killed, or that
     has new problems, continues where it was. Other options make other records in the same file.
 
     Example:
@@ -124,31 +125,25 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
     if not terminal.is_terminal:
         yield lambda tally, record: show_record(tally, record, total)
         return
-    columns = (
-        TextColumn("Solving"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(
-            "[green]{task.fields[solved]} solved[/] [red]{task.fields[failed]} failed[/] {task.fields[running]}"
-        ),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=terminal, transient=True) as progress:
-        bar = progress.add_task("", total=total, solved=0, failed=0, running="")
+    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
+        bar = progress.add_task("Solving", total=total, text="")
 
         def watch(tally: Tally, record: Record | None) -> None:
             del record
-            names = [f"{trial.domain} {trial.problem}".replace("[", "(") for trial in tally.running]
-            more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-            progress.update(
-                bar,
-                completed=tally.done,
-                solved=tally.solved,
-                failed=tally.outcomes.total() - tally.solved,
-                running=f"running {', '.join(names[:2])}{more}" if names else "",
-            )
+            progress.update(bar, completed=tally.done, text=tally_text(tally, terminal.width))
 
         yield watch
+
+
+def tally_text(tally: Tally, width: int) -> str:
+    """How many trials were solved and failed and, as far as a terminal has room, which ones are running."""
+    counts = f"[green]{tally.solved} solved[/] [red]{tally.outcomes.total() - tally.solved} failed[/]"
+    names = [f"{trial.domain} {trial.problem}".replace("[", "(") for trial in tally.running]
+    if not names or width < WIDE:
+        return counts
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    running = f"running {', '.join(names[:2])}{more}"
+    return f"{counts} {shorten(running, width - WIDE + 20)}"
 
 
 def show_record(tally: Tally, record: Record | None, total: int) -> None:
@@ -170,6 +165,6 @@ def show_summary(trials: Sequence[Trial], records: Sequence[Record], tally: Tall
         others = sorted(outcome for outcome in outcomes if outcome not in (Outcome.FOUND, *faults))
         text = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in (*faults, *others))
         rows.append((domain, split, outcomes.total(), outcomes[Outcome.FOUND], text))
-    columns = ["domain", "split", "problems", "solved", "others"]
-    output.console().print(output.table(out.name, columns, rows, left=2, last_left=True))
+    titles = ["domain", "split", "problems", "solved", "others"]
+    output.console().print(output.table(out.name, titles, rows, left=2, last_left=True))
     print(f"{tally.outcomes.total():,} of {tally.total:,} trials run now, {tally.recorded:,} recorded before")

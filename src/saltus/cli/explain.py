@@ -9,6 +9,7 @@ import typer
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
+from saltus.cli.options import Seed
 
 if TYPE_CHECKING:
     from saltus.policy import Step
@@ -24,9 +25,9 @@ def explain(
             help="A bundled policy, a policy file, a run folder, random or goal-count; auto picks the one that fits."
         ),
     ] = "auto",
-    max_jumps: Annotated[int, typer.Option(help="Most jumps.", min=1)] = 200,
-    per_depth: Annotated[int, typer.Option(help="Nodes of the tree shown of every depth, best first.", min=1)] = 8,
-    seed: Annotated[int, typer.Option(help="Of a yardstick's random choices.", min=0)] = 0,
+    max_jumps: Annotated[int, typer.Option(help="Maximum number of jumps.", min=1)] = 200,
+    per_depth: Annotated[int, typer.Option(help="Number of nodes shown per depth, best first.", min=1)] = 8,
+    seed: Seed = 0,
 ) -> None:
     """Write a page that steps through a policy's rollout: trees, Q-values, jumps, goals.
 

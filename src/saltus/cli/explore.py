@@ -16,7 +16,15 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.inspect import FOLDER_HELP, DomainFile, Json, ProblemFile, read_task, read_tasks
 from saltus.errors import InputError
-from saltus.lookahead import KINDS, ROOT_SUCCESSORS, LookaheadSpec, count_actions, random_action, successor_state
+from saltus.lookahead import (
+    KINDS,
+    ROOT_SUCCESSORS,
+    LookaheadSpec,
+    LookaheadTree,
+    count_actions,
+    random_action,
+    successor_state,
+)
 from saltus.lookahead import lookahead as run_lookahead
 from saltus.lookahead.spec import GOAL_IDENTITIES
 from saltus.task import Task, find_suites
@@ -30,7 +38,7 @@ def lookahead(
     kind: Annotated[str, typer.Option(help=f"Kind of lookahead: {', '.join(KINDS)}.")] = DEFAULTS.kind,
     width: Annotated[int, typer.Option(help="Novelty of atoms (1) or of pairs of atoms (2).")] = DEFAULTS.width,
     capacity: Annotated[
-        int | None, typer.Option(help="Most novel states kept per depth (default: all).")
+        int | None, typer.Option(help="Maximum number of novel states kept per depth (default: all).")
     ] = DEFAULTS.capacity,
     goal_identity: Annotated[
         str, typer.Option(help=f"Identity of goal atoms as a feature: {', '.join(GOAL_IDENTITIES)}.")
@@ -41,7 +49,7 @@ def lookahead(
     expand_root_successors: Annotated[
         bool, typer.Option(help="Whether to expand root successors that are not novel.")
     ] = DEFAULTS.expand_root_successors,
-    max_nodes: Annotated[int, typer.Option(help="Most nodes in the tree.")] = DEFAULTS.max_nodes,
+    max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = DEFAULTS.max_nodes,
     json: Json = False,
 ) -> None:
     """Run a lookahead from the initial state and show the size of its tree.
@@ -65,42 +73,44 @@ def lookahead(
         max_nodes=max_nodes,
     )
     task = read_task(domain, problem)
-    run_lookahead(
-        task, spec=LookaheadSpec(kind="flat", max_nodes=1)
-    )  # so that the time below excludes copying the task to the kernel
+    # The time below excludes copying the task to the kernel, which happens here.
+    run_lookahead(task, spec=LookaheadSpec(kind="flat", max_nodes=1))
     start = time.perf_counter()
     tree = run_lookahead(task, spec=spec)
     seconds = time.perf_counter() - start
-    histogram = np.bincount(tree.depth).tolist()
     if json:
-        output.print_json(
-            {
-                "kind": spec.kind,
-                "width": spec.width,
-                "nodes": len(tree),
-                "novel": tree.novel_count,
-                "generated": tree.generated,
-                "root_actions": tree.root_actions,
-                "root_successors": tree.root_successors,
-                "max_depth": int(tree.depth.max()),
-                "depths": histogram,
-                "goal_nodes": len(tree.goal_nodes),
-                "truncated": tree.truncated,
-                "seconds": seconds,
-            }
-        )
-        return
+        output.print_json({"kind": spec.kind, "width": spec.width, **tree_figures(tree), "seconds": seconds})
+    else:
+        show_tree(tree, spec, seconds)
+
+
+def tree_figures(tree: LookaheadTree) -> dict[str, object]:
+    """Counts of a tree by name."""
+    return {
+        "nodes": len(tree),
+        "novel": tree.novel_count,
+        "generated": tree.generated,
+        "root_actions": tree.root_actions,
+        "root_successors": tree.root_successors,
+        "max_depth": int(tree.depth.max()),
+        "depths": np.bincount(tree.depth).tolist(),
+        "goal_nodes": len(tree.goal_nodes),
+        "truncated": tree.truncated,
+    }
+
+
+def show_tree(tree: LookaheadTree, spec: LookaheadSpec, seconds: float) -> None:
+    """Prints the size of a tree and a chart of its depths."""
     console = output.console()
-    width_text = f"({spec.width})" if spec.kind != "flat" else ""
-    title = (f"{spec.kind.upper()}{width_text}", "bold")
-    console.print(Text.assemble(title, " from the initial state of ", (task.name, "bold")))
+    console.print(Text.assemble((spec.label, "bold"), " from the initial state of ", (tree.task.name, "bold")))
     console.print(f"{len(tree):,} nodes, {tree.novel_count:,} novel, {tree.generated:,} actions generated")
     console.print(f"root: {tree.root_actions:,} applicable actions, successors: {tree.root_successors}")
     reached = f"goal reached in {len(tree.goal_nodes):,} nodes" if len(tree.goal_nodes) else "goal not reached"
     console.print(f"depth {int(tree.depth.max())}, {reached}, {seconds * 1000:.3f} ms")
     if tree.truncated:
-        reason = "--max-nodes" if len(tree) >= max_nodes else "memory"
+        reason = "--max-nodes" if len(tree) >= spec.max_nodes else "memory"
         console.print(Text.assemble(("the tree was truncated", "bold red"), f" ({reason})"))
+    histogram = np.bincount(tree.depth).tolist()
     largest = max(histogram)
     rows = [(depth, count, "█" * max(1, round(40 * count / largest))) for depth, count in enumerate(histogram)]
     console.print(output.table("Nodes by depth", ["depth", "nodes", ""], rows, left=0, last_left=True))

@@ -59,13 +59,13 @@ def generate(
     out: Annotated[Path, typer.Option(help="Folder for domain.pddl and one folder per split.")],
     split: Annotated[
         list[str] | None,
-        typer.Option(help=f"Split: {', '.join(SPLIT_NAMES)} (default: training); may be repeated."),
+        typer.Option(help=f"Split: {', '.join(SPLIT_NAMES)} (default: training); can be repeated."),
     ] = None,
     count: Annotated[int, typer.Option(help="Problems per split, from the smallest to the largest.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
     sizes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="SIZE=VALUE", help="Value for one of the domain's sizes; may be repeated."),
+        typer.Option("--set", metavar="SIZE=VALUE", help="Value for one of the domain's sizes (can be repeated)."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing problems of the same domain.")] = False,
 ) -> None:

@@ -14,6 +14,7 @@ import typer
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
+from saltus.graph.encodings import ENCODING_TEXT
 from saltus.lookahead import KINDS, LookaheadSpec, LookaheadTree, lookahead
 
 FORMATS = {"text": 2_000_000, "json": 2_000_000, "dot": 1_000, "svg": 1_000}
@@ -27,7 +28,7 @@ TREE = " and ".join(name for name, encoding in ENCODINGS.items() if encoding.tre
 def graph(
     domain: DomainFile,
     problem: ProblemFile,
-    encoding: Annotated[str, typer.Option(help=f"Encoding: one of {', '.join(ENCODINGS)}.")] = DEFAULTS.kind,
+    encoding: Annotated[str, typer.Option(help=f"Encoding. {ENCODING_TEXT}.")] = DEFAULTS.kind,
     kind: Annotated[
         str | None,
         typer.Option(help=f"Lookahead: one of {', '.join(KINDS)} (default: {LookaheadSpec().kind}; flat for {FLAT})."),
@@ -45,7 +46,9 @@ def graph(
         bool, typer.Option(help="Add relations for negated goal literals.")
     ] = DEFAULTS.negative_goals,
     max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = LookaheadSpec().max_nodes,
-    format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}; svg needs Graphviz.")] = "text",  # noqa: A002
+    format: Annotated[  # noqa: A002 (the name of the option)
+        str, typer.Option(help=f"One of {', '.join(FORMATS)}; svg needs Graphviz.")
+    ] = "text",
     limit: Annotated[
         int | None,
         typer.Option(
@@ -56,9 +59,6 @@ def graph(
     out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
 ) -> None:
     """Show the relational graphs of the lookahead from the initial state, as the network sees them.
-
-    ad and aa build one graph; ext builds one per state of the tree, including the root; int and id build one per state
-    except the root.
 
     Examples:
 

@@ -10,10 +10,12 @@ import typer
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.exit_codes import ExitCode
+from saltus.errors import plural
 from saltus.pddl import Source, parse_domain
+from saltus.policy.exit_codes import ExitCode
 from saltus.task import Split, Suite, Task, find_suites, load, read_plan
 from saltus.task import validate as judge
+from saltus.task.plan import cost_text
 from saltus.task.suite import TEST_SPLITS
 
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
@@ -179,8 +181,8 @@ def validate(
             }
         )
     elif verdict:
-        kind = "unit cost" if verdict.unit_cost else "general cost"
-        print(f"valid: {verdict.length} actions, cost {verdict.cost:g} ({kind})")
+        cost = cost_text(verdict.cost, unit_cost=verdict.unit_cost)
+        print(f"valid: {plural(verdict.length, 'action')}, cost {cost}")
     else:
         print(f"invalid: {verdict.reason}")
     return ExitCode.SUCCESS if verdict else ExitCode.INVALID_PLAN

@@ -1,4 +1,4 @@
-"""Command line: thin; every command calls the library and prints. Exit codes are in `exit_codes.py`."""
+"""Command line: thin; every command calls the library and prints. Exit codes are in `policy/exit_codes.py`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from saltus.cli import (
     train,
     train_all,
 )
-from saltus.cli.exit_codes import ExitCode, exit_code_of
 from saltus.errors import SaltusError
+from saltus.policy.exit_codes import ExitCode
+from saltus.policy.outcome import Outcome
 
 TYPER_USAGE_ERROR = 2
 
@@ -64,13 +65,13 @@ def guarded(command: Callable[Parameters, int | None]) -> Callable[Parameters, N
             sys.stdout.flush()
         except SaltusError as error:
             output.error(str(error))
-            code = exit_code_of(error)
-        except MemoryError:
+            code = Outcome.of_error(error).exit_code
+        except MemoryError as error:
             output.error("out of memory")
-            code = ExitCode.OUT_OF_MEMORY
-        except KeyboardInterrupt:
+            code = Outcome.of_error(error).exit_code
+        except KeyboardInterrupt as error:
             output.error("interrupted")
-            code = ExitCode.INTERRUPTED
+            code = Outcome.of_error(error).exit_code
         except (OSError, UnicodeError) as error:
             code = lost_output(error)
         raise typer.Exit(int(code))

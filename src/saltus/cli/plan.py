@@ -29,7 +29,8 @@ from saltus.cli.options import (
     limits_of,
     protocol_of,
 )
-from saltus.errors import ConfigurationError, InputError
+from saltus.cli.progress import fitting
+from saltus.errors import ConfigurationError, InputError, plural
 from saltus.policy.catalogue import AUTO, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
@@ -37,6 +38,7 @@ from saltus.policy.rollout import Ending
 from saltus.process import Message, PlanJob, PlanResult, run_job
 from saltus.process.runner import timestamp
 from saltus.task import write_plan
+from saltus.task.plan import cost_text
 
 PROGRAM = "saltus"
 
@@ -236,7 +238,7 @@ def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
     so_far: list[PlanResult] = []
 
     def line() -> Text:
-        return progress_line(so_far[-1] if so_far else None, time.monotonic() - started)
+        return progress_line(so_far[-1] if so_far else None, time.monotonic() - started, terminal.width)
 
     def watch(message: Message, result: PlanResult) -> None:
         so_far[:] = [result]
@@ -267,21 +269,21 @@ def _take(message: Message, result: PlanResult, writer: PlanWriter) -> None:
         writer.write(result)
 
 
-def progress_line(result: PlanResult | None, seconds: float) -> Text:
-    """Progress in a line: jumps, goals, tree size, seconds."""
-    parts: list[str] = []
+def progress_line(result: PlanResult | None, seconds: float, width: int) -> Text:
+    """Progress in a line of at most `width` characters: seconds, jumps, goals, plan, search, tree size."""
+    parts = [f"{seconds:.0f} s"]
     if result is not None and result.figures.jumps is not None:
         figures = result.figures
-        parts.append(f"{figures.jumps:,} jumps")
-        if searched := search_text(figures):
-            parts.append(searched)
+        parts.append(plural(figures.jumps or 0, "jump"))
         parts.append(f"{figures.goals or 0:,} of {figures.goal_count or 0:,} goals")
-        parts.append(f"trees of up to {figures.largest_tree or 0:,} states")
         if result.plan is not None:
             parts.append(f"plan of cost {result.cost:g}")
+        if searched := search_text(figures):
+            parts.append(searched)
+        parts.append(f"trees of up to {figures.largest_tree or 0:,} states")
     else:
         parts.append("reading" if result is None else "loading the policy")
-    return Text(" · ".join([*parts, f"{seconds:.0f} s"]), style="dim")
+    return Text(fitting(parts, width), style="dim")
 
 
 def search_text(figures: Figures) -> str:
@@ -309,9 +311,9 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
     jumps = f"{figures.jumps or 0:,} jumps"
     if searched := search_text(figures):
         jumps += f", {searched}"
-    if result.outcome.is_solved and result.plan is not None:
-        kind = "unit cost" if result.unit_cost else "general cost"
-        print(f"plan found ({figures.found_by}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")
+    if result.outcome.is_solved and result.plan is not None and result.cost is not None:
+        cost = cost_text(result.cost, unit_cost=result.unit_cost)
+        print(f"plan found ({figures.found_by}): {plural(len(result.plan), 'action')}, cost {cost}")
         print(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""

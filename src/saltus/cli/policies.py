@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def policies(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[POLICY]…", help="Policies by name, file or run folder (default: all bundled policies)."
-        ),
+        typer.Argument(metavar="POLICY", help="Policies by name, file or run folder (default: all bundled policies)."),
     ] = None,
     domain: Annotated[
         Path | None,

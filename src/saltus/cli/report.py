@@ -25,7 +25,7 @@ def report(
     records: Annotated[list[Path] | None, typer.Argument(help="Record files written by 'saltus bench'.")] = None,
     html: Annotated[Path | None, typer.Option(help="HTML page to write, with plots; self-contained.")] = None,
     run: Annotated[
-        list[Path] | None, typer.Option(help="Folder of one or more training runs; may be repeated.")
+        list[Path] | None, typer.Option(help="Folder of one or more training runs (can be repeated).")
     ] = None,
     tables: Annotated[bool, typer.Option("--all-tables", help="Also print the paper's ablation tables.")] = False,
     json: Json = False,

@@ -10,34 +10,23 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Column
+from rich.progress import Progress
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
 from saltus.cli.options import Device, check_device, seconds_of
+from saltus.cli.progress import columns
+from saltus.errors import plural
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
     from saltus.learn import Event, Run
 
-WIDE = 100
-"""Columns from which on a terminal has room for a bar and long names."""
-
 Config = Annotated[
     str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value; may be repeated.")
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value (can be repeated).")
 ]
 TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
 Threads = Annotated[
@@ -143,24 +132,10 @@ def shown(run: Run) -> Iterator[Callable[[Event], None]]:
         yield show
 
 
-def columns(terminal: Console) -> list[ProgressColumn]:
-    """What a line of progress shows; it fits into 60 columns, and wide terminals get a bar."""
-    is_wide = terminal.width >= WIDE
-    name = Column(no_wrap=True, overflow="ellipsis", max_width=30 if is_wide else 12)
-    return [
-        TextColumn("{task.description}", table_column=name),
-        *([BarColumn(bar_width=20)] if is_wide else []),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True)),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(compact=True),
-    ]
-
-
 def ipc_learn(
     knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files to write: DK.1, DK.2, …")],
     domain: DomainFile,
-    tasks: Annotated[list[Path], typer.Argument(metavar="TASK…", help="Problem files to learn from.")],
+    tasks: Annotated[list[Path], typer.Argument(metavar="TASK", help="Problem files to learn from.")],
     config: Config = None,
     settings: Settings = None,
     seed: Annotated[int, typer.Option(help="Same seed, same machine: same weights.", min=0)] = 0,
@@ -168,7 +143,7 @@ def ipc_learn(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Learn as the IPC's learning track asks for it: every better policy is written as the next of DK.1, DK.2, …
+    """Learn with the interface of the IPC's learning track: every better policy is written as the next of DK.1, DK.2, …
 
     The largest quarter of the problems, at most thirty, is held out for validation; of fewer than four problems, none
     is. SIGTERM ends the run cleanly.
@@ -196,4 +171,4 @@ def ipc_learn(
     written = run.output.written
     if not written:
         raise WriteError(f"{run.output.policy}: cannot be written")
-    print(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {run.output.policy}")
+    print(f"{plural(written, 'policy')}, the last one in {run.output.policy}")

@@ -17,9 +17,6 @@ from saltus.errors import ConfigurationError, suggestion
 from saltus.process import LocalRunner, RayRunner, Runner
 from saltus.task import find_suites
 
-DEFAULT_CONFIG = "aiw-ad"
-"""Configuration of runs, new or resumed, if none is given."""
-
 
 def train_all(
     suites: Annotated[Path, typer.Argument(help="Folder with one folder of problems per domain.")],
@@ -62,7 +59,7 @@ def train_all(
             str(suite.domain.parent),
             str(out / suite.name / f"seed-{seed}"),
             seed=seed,
-            config=config or DEFAULT_CONFIG,
+            config=config,
             settings=tuple(settings or ()),
             seconds=seconds,
             device=device,

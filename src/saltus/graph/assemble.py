@@ -125,7 +125,12 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
         )
     tables = [np.array([number.get(name, -1) for name in entries], np.int32) for entries in names]
     kernel = _kernel.RelationTables(
-        encoding=spec.parts.kernel_number,
+        is_joint=spec.parts.is_joint,
+        has_root_graph=spec.parts.has_root_graph,
+        delta=spec.parts.delta,
+        primed=spec.parts.primed,
+        actions=spec.parts.actions,
+        tree=spec.parts.tree,
         world=domain is not None and has_world(domain, spec),
         arity=np.array([relation.arity for relation in vocabulary], np.int32),
         relation=tables[0],

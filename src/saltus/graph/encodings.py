@@ -1,24 +1,13 @@
 """Stage `graph`: the encodings as data, and the specification that picks one.
 
-An encoding is a frozen entry of `ENCODINGS`, made of a few parts. All other modules read the parts, never the name:
-`vocabulary.py` derives the relations, `assemble.py` and `reference.py` the graphs, `dump.py` the titles, and the model
-its readout. The paper's section "Transition Encodings in R-GNNs":
+An encoding is a frozen entry of `ENCODINGS`, made of a few parts: the paper's section "Transition Encodings in R-GNNs".
+All other modules and the kernel read the parts, never the name: `vocabulary.py` derives the relations, `assemble.py`
+and `reference.py` the graphs, `dump.py` the titles, and the model its readout.
 
-    ad     one graph, one node per state of the tree, with the differences from the root
-    aa     one graph, one node per action applicable in the root
-    ext    one graph per state, the root included
-    int    one graph per transition, with both states
-    id     one graph per transition, with the root's state and the differences from it
-
-To add an encoding made of existing parts, take `id` as the example. It touches three source files:
-
-    src/saltus/graph/encodings.py    its entry in `ENCODINGS`, a line above, and its words under `EncodingSpec.kind`
-    kernel/graph.hpp                 its number in `enum class Encoding`
-    kernel/graph.cpp                 its case in `Walk::run`: the root's state, then the delta without a node
-
-Vocabulary, twin, assembly, dump, readout, command line, configuration check and the tests over all encodings follow
-from the entry. A named configuration (`learn/configs/aiw-id.toml`) is optional. A new *part* also needs its relations
-in `vocabulary.py` and its atoms in `reference.py`.
+An encoding made of existing parts is one entry here. Vocabulary, kernel, twin, dump, readout, help, configuration check
+and the tests over all encodings follow from it. A named configuration (`learn/configs/aiw-id.toml`) is optional. A new
+*part* also needs its relations in `vocabulary.py`, its atoms in `reference.py`, and both in the kernel: its flag in
+`EncodingParts` (`kernel/graph.hpp`) and its atoms in `Walk::run` (`kernel/graph_walk.hpp`).
 """
 
 from __future__ import annotations
@@ -51,8 +40,8 @@ class Encoding:
     """The parts of an encoding."""
 
     name: str
-    kernel_number: int
-    """Number in the kernel's `enum class Encoding`."""
+    text: str
+    """What it is, for help and documentation."""
     candidate: Candidate
     delta: bool = False
     """Relations P+, P-, P+_G, P-_G for the differences from the root. Where candidates are nodes, the node is the first
@@ -80,17 +69,36 @@ class Encoding:
         return self.candidate is Candidate.ACTION_NODE
 
 
+def method_name(lookahead: LookaheadSpec, encoding: EncodingSpec) -> str:
+    """Name of a method, a lookahead with an encoding, such as aiw-ad."""
+    return f"{lookahead.kind}-{encoding.kind}"
+
+
 ENCODINGS = {
     encoding.name: encoding
     for encoding in (
-        Encoding("ad", 0, Candidate.STATE_NODE, delta=True, tree=True),
-        Encoding("aa", 1, Candidate.ACTION_NODE, actions=True),
-        Encoding("ext", 2, Candidate.PAIR),
-        Encoding("int", 3, Candidate.GRAPH, primed=True),
-        Encoding("id", 4, Candidate.GRAPH, delta=True),
+        Encoding(
+            "ad",
+            "one graph for the tree, with a node per state and its differences from the root",
+            Candidate.STATE_NODE,
+            delta=True,
+            tree=True,
+        ),
+        Encoding("aa", "one graph, with a node per action of a flat lookahead", Candidate.ACTION_NODE, actions=True),
+        Encoding("ext", "one graph per state, the root included", Candidate.PAIR),
+        Encoding("int", "one graph per transition, with both states", Candidate.GRAPH, primed=True),
+        Encoding(
+            "id",
+            "one graph per transition, with the root's state and the differences from it",
+            Candidate.GRAPH,
+            delta=True,
+        ),
     )
 }
 """All encodings by name."""
+
+ENCODING_TEXT = "; ".join(f"{name}: {encoding.text}" for name, encoding in ENCODINGS.items())
+"""All encodings in words, for help and documentation."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +106,7 @@ class EncodingSpec:
     """Specification of an encoding. Invalid values are refused with the name of the field."""
 
     kind: str = "ad"
-    """ad: one graph for the tree, with a node per state and its differences from the root; aa: one graph, with a node
-    per action of a flat lookahead; ext: one graph per state, the root included; int: one graph per transition, with
-    both states; id: one graph per transition, with the differences."""
+    """Name of the encoding, one of `ENCODINGS`."""
     depth_nodes: bool = True
     """Whether the depths of the tree have nodes, with atoms `D` and `SD`; only ad has them."""
     tree_atoms: bool = True

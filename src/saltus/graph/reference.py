@@ -11,13 +11,9 @@ For the root's state s, a candidate s' and the goal g, the parts of the encoding
     tree       E(n, m) for an edge of the tree between two candidates, SD(n, d) for the depth of a candidate,
                D(d, e) for depths d < e
 
-and the encodings are made of them as follows:
-
-    ext    R^s, and R^s' for every s', each in a graph of its own; the root's is the first
-    int    one graph per s': R^s and primed
-    id     one graph per s': R^s and delta
-    aa     one graph: R^s and the actions of all s'
-    ad     one graph: R^s, the deltas of all s' with the node of s' as their first argument, and tree
+and `ENCODINGS` in `encodings.py` says which of them an encoding has. A candidate that has a graph of its own is
+described there: by R^s and its parts, or, where the root has a graph, by R^s' alone. Otherwise there is one graph: R^s
+and the parts of all candidates, in which the node of s' is the first argument of its delta.
 
 The root has no node, so an edge from the root gives no atom. The order of atoms within a relation is fixed: state,
 static and goal atoms by code; types by object; deltas by node, then code; E, SD and A:schema by node; D by its first

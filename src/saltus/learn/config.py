@@ -21,6 +21,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from saltus.errors import ConfigurationError, shorten, suggestion
 from saltus.graph import EncodingSpec
+from saltus.graph.encodings import method_name
 from saltus.lookahead import LookaheadSpec
 from saltus.model import ModelSpec
 
@@ -224,7 +225,7 @@ class Configuration:
     @property
     def method(self) -> str:
         """Lookahead and encoding, such as aiw-ad."""
-        return f"{self.lookahead.kind}-{self.encoding.kind}"
+        return method_name(self.lookahead, self.encoding)
 
 
 SECTIONS: dict[str, type[Any]] = {
@@ -241,6 +242,11 @@ def named_configurations() -> dict[str, Path]:
     """Files of the named configurations, by name."""
     folder = Path(str(importlib.resources.files("saltus.learn") / "configs"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def configuration_path(source: str) -> str:
+    """The source with a path that means the same in every folder; the name of a configuration stays as it is."""
+    return source if source in named_configurations() else os.path.abspath(source)
 
 
 ConfigurationSource = Configuration | str | os.PathLike[str] | None
@@ -307,8 +313,8 @@ def _read(source: str, seen: tuple[Path, ...]) -> Values:
     table.pop("summary", None)
     values: Values = {name: {} for name in SECTIONS}
     if base is not None:
-        beside = path.parent / str(base)
-        values = _read(str(beside) if beside.is_file() else str(base), (*seen, path))
+        sibling = path.parent / str(base)
+        values = _read(str(sibling) if sibling.is_file() else str(base), (*seen, path))
     for section, entries in table.items():
         if section not in SECTIONS or not isinstance(entries, dict):
             raise ConfigurationError(f"configuration {path}: unknown key {section!r}{suggestion(section, SECTIONS)}")
@@ -357,8 +363,8 @@ def _parse_setting(text: str) -> tuple[str, str, Any]:
         key = name
         owners = [entry for entry, kind in SECTIONS.items() if key in kind.__dataclass_fields__]
         if len(owners) > 1:
-            choices = " or ".join(f"{owner}.{key}" for owner in owners)
-            raise ConfigurationError(f"--set {name}: ambiguous, write {choices}")
+            candidates = " or ".join(f"{owner}.{key}" for owner in owners)
+            raise ConfigurationError(f"--set {name}: ambiguous, write {candidates}")
         everything = [entry for kind in SECTIONS.values() for entry in kind.__dataclass_fields__]
         if not owners:
             hint = suggestion(key, everything) or f"; known are {', '.join(everything)}"

@@ -24,8 +24,8 @@ from saltus.task.state import intersection
 MAX_STEPS = 2_000
 """Largest number of steps of the search for a grounding."""
 
-ATTEMPTS = 4
-"""Draws per sub-goal wanted, since there may be fewer different ones."""
+DRAWS_PER_SUBGOAL = 4
+"""Random draws per sub-goal wanted, since there may be fewer different ones."""
 
 
 def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, variants: int) -> list[Conjunction]:
@@ -39,7 +39,7 @@ def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, varia
     result: list[Conjunction] = []
     for size in range(min(most_atoms, len(atoms)), 0, -1):
         known: dict[tuple[tuple[int, ...], ...], Conjunction] = {}
-        for _ in range(variants * ATTEMPTS):
+        for _ in range(variants * DRAWS_PER_SUBGOAL):
             if len(known) == variants:
                 break
             chosen = [atoms[i] for i in _grow(atoms, size, rng)]

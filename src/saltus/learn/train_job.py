@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from saltus.learn.config import configuration_path
 from saltus.learn.open import open_run
 from saltus.learn.progress import PlainProgress
 from saltus.policy.outcome import Outcome
-from saltus.process.job import Job, Story, Watch, explain
+from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
 from saltus.process.worker import Worker
 
@@ -34,7 +35,7 @@ class TrainResult:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of `saltus train` for the same run."""
+        """Exit code of the outcome; 0 for a run that has finished or was stopped in an orderly way."""
         return 0 if self.outcome is None else self.outcome.exit_code
 
 
@@ -59,23 +60,22 @@ class TrainJob(Job[TrainResult]):
     seconds: float | None = None
     """Time after which the run ends, at the end of an episode."""
 
-    def story(self, watch: Watch[TrainResult] | None = None) -> Story[TrainResult]:
-        """A story without messages; there is nothing to watch before the end."""
-        return TrainStory()
+    def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
+        """The builder of the job's result; there is nothing to watch before the end."""
+        return TrainResultBuilder()
 
     def with_full_paths(self) -> Self:
         """The job with paths that mean the same in every folder."""
-        is_file = self.config is not None and os.path.isfile(self.config)
         return replace(
             self,
             folder=os.path.abspath(self.folder),
             out=os.path.abspath(self.out),
-            config=os.path.abspath(self.config) if self.config is not None and is_file else self.config,
+            config=None if self.config is None else configuration_path(self.config),
         )
 
 
-class TrainStory:
-    """What the one message of a training worker says."""
+class TrainResultBuilder:
+    """Makes the result of training from the one message of the worker."""
 
     def __init__(self) -> None:
         self.end: TrainResult | None = None

@@ -62,6 +62,11 @@ class LookaheadSpec:
     max_root_actions: int = 20_000
     """Largest number of applicable actions for which `auto` means `all`."""
 
+    @property
+    def label(self) -> str:
+        """Kind and width as the paper writes them: FLAT, IW(1), AIW(2)."""
+        return self.kind.upper() + ("" if self.kind == "flat" else f"({self.width})")
+
     def __post_init__(self) -> None:
         for name, known in (
             ("kind", KINDS),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from saltus.errors import WrongPolicyError
 from saltus.pddl.structures import Domain
-from saltus.pddl.writer import write_domain
+from saltus.pddl.writer import type_text, write_domain
 
 Signature = Mapping[str, Sequence[str]]
 """Lines of text by kind: types, constants, predicates, schemas. The first word of a line is the name."""
@@ -20,6 +20,9 @@ KINDS = {"types": "type", "constants": "constant", "predicates": "predicate", "s
 """Kinds of lines, and the word for one of them in messages."""
 
 SCHEMA_START = "(:action "
+
+VARIABLES = ("?x", "?y", "?z")
+"""Variables in messages about predicates, which a signature does not name."""
 
 MOST_SHOWN = 5
 """Differences that a message lists."""
@@ -51,13 +54,13 @@ def signature_differences(policy: Signature, domain: Signature) -> list[str]:
         ours = {_name(line): line for line in found if line not in wanted}
         for name, line in theirs.items():
             if name not in ours:
-                differences.append(f"{word} {_shown(line)} is missing")
+                differences.append(f"{word} {_shown(kind, line)} is missing")
             elif kind == "schemas":
                 differences.append(f"{word} '{name}' differs")
             else:
-                differences.append(f"{word} {_shown(ours[name])} differs, the policy has {_shown(line)}")
+                differences.append(f"{word} {_shown(kind, ours[name])} differs, the policy has {_shown(kind, line)}")
         differences += [
-            f"{word} {_shown(line)} is new to the policy" for name, line in ours.items() if name not in theirs
+            f"{word} {_shown(kind, line)} is new to the policy" for name, line in ours.items() if name not in theirs
         ]
         if not theirs and not ours and wanted != found:
             differences.append(f"the {word}s are in a different order")
@@ -90,5 +93,19 @@ def _name(line: str) -> str:
     return line.removeprefix(SCHEMA_START).split()[0]
 
 
-def _shown(line: str) -> str:
-    return f"'{_name(line)}'" if line.startswith(SCHEMA_START) else f"'{line}'"
+def _shown(kind: str, line: str) -> str:
+    """A line as PDDL writes it; of a schema, its name."""
+    if kind == "schemas":
+        return f"'{_name(line)}'"
+    if kind != "predicates":
+        return f"'{line}'"
+    name, *words = line.split()
+    types: list[list[str]] = []  # of each argument; alternatives are joined by "or"
+    for before, word in zip(["", *words], words, strict=False):
+        if before == "or":
+            types[-1].append(word)
+        elif word != "or":
+            types.append([word])
+    variables = VARIABLES if len(types) <= len(VARIABLES) else [f"?x{i + 1}" for i in range(len(types))]
+    typed = [f"{variable} - {type_text(entry)}" for variable, entry in zip(variables, types, strict=False)]
+    return f"({' '.join([name, *typed])})"

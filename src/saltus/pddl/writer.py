@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from saltus.pddl.structures import (
@@ -50,12 +50,13 @@ def write_problem(domain: Domain, problem: Problem) -> str:
     return "\n".join([*lines, ")", ""])
 
 
-def _types(types: tuple[str, ...]) -> str:
+def type_text(types: Sequence[str]) -> str:
+    """PDDL text of a type, or of alternatives: `block`, `(either block table)`."""
     return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
 
 
 def _typed(entry: TypedName) -> str:
-    return f"{entry.name} - {_types(entry.types)}"
+    return f"{entry.name} - {type_text(entry.types)}"
 
 
 def _signature(name: str, parameters: Iterable[TypedName]) -> str:

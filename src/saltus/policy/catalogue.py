@@ -97,6 +97,12 @@ def policy_name(path: str | os.PathLike[str]) -> str:
     return place.stem if place.parent == POLICIES else os.fspath(path)
 
 
+def full_name(name: str) -> str:
+    """The policy's name with a path that means the same in every folder; a name that is no path stays as it is."""
+    is_name = name == AUTO or name in YARDSTICKS or name in bundled_policies()
+    return os.path.abspath(name) if not is_name and os.path.exists(name) else name
+
+
 def policy_file_for(name: str, domain: Domain) -> Path:
     """File of a policy for a domain: what `policy_path` takes, and `auto` or a folder of policies, by what fits.
 

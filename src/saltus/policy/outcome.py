@@ -1,7 +1,7 @@
 """Stage `policy`: how planning may end, and under which limits.
 
-Plain values without PyTorch: processes that only watch others import this module, too. The exit codes are those of
-Fast Downward.
+Plain values without PyTorch: processes that only watch others import this module, too. What an exception means is
+decided here alone (`Outcome.of_error`), and so is the exit code of an outcome.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, SaltusError, UnsupportedError, WrongPolicyError
+from saltus.policy.exit_codes import ExitCode
 
 
 class Outcome(StrEnum):
@@ -42,8 +43,20 @@ class Outcome(StrEnum):
         """The outcome with this text; None if there is none."""
         return next((outcome for outcome in cls if outcome == text), None)
 
+    @classmethod
+    def of_error(cls, error: BaseException) -> Outcome:
+        """The outcome of a call that ended in an exception.
+
+        An error that the library raises on purpose is about input or configuration; any other exception is a crash.
+        """
+        for kind, outcome in ERRORS.items():
+            if isinstance(error, kind):
+                return outcome
+        text = f"{type(error).__name__}: {error}"  # PyTorch's errors about memory are no `MemoryError`
+        return cls.MEMORY if "OutOfMemoryError" in text or "can't allocate memory" in text else cls.CRASH
+
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> ExitCode:
         """Exit code of a process that ends in this way."""
         return EXIT_CODES[self]
 
@@ -74,20 +87,30 @@ class Outcome(StrEnum):
 
 
 EXIT_CODES = {
-    Outcome.FOUND: 0,
-    Outcome.FAILED: 12,
-    Outcome.NO_JUMP: 12,
-    Outcome.JUMPS: 12,
-    Outcome.TIME: 23,
-    Outcome.MEMORY: 22,
-    Outcome.CRASH: 32,
-    Outcome.INVALID: 32,
-    Outcome.INPUT: 31,
-    Outcome.UNSUPPORTED: 34,
-    Outcome.WRONG_POLICY: 31,
-    Outcome.CONFIGURATION: 33,
-    Outcome.INTERRUPTED: 130,
+    Outcome.FOUND: ExitCode.SUCCESS,
+    Outcome.FAILED: ExitCode.NO_PLAN,
+    Outcome.NO_JUMP: ExitCode.NO_PLAN,
+    Outcome.JUMPS: ExitCode.NO_PLAN,
+    Outcome.TIME: ExitCode.OUT_OF_TIME,
+    Outcome.MEMORY: ExitCode.OUT_OF_MEMORY,
+    Outcome.CRASH: ExitCode.CRITICAL_ERROR,
+    Outcome.INVALID: ExitCode.CRITICAL_ERROR,
+    Outcome.INPUT: ExitCode.INPUT_ERROR,
+    Outcome.UNSUPPORTED: ExitCode.UNSUPPORTED,
+    Outcome.WRONG_POLICY: ExitCode.INPUT_ERROR,
+    Outcome.CONFIGURATION: ExitCode.USAGE_ERROR,
+    Outcome.INTERRUPTED: ExitCode.INTERRUPTED,
 }
+
+ERRORS: dict[type[BaseException], Outcome] = {
+    UnsupportedError: Outcome.UNSUPPORTED,
+    WrongPolicyError: Outcome.WRONG_POLICY,
+    ConfigurationError: Outcome.CONFIGURATION,
+    SaltusError: Outcome.INPUT,
+    MemoryError: Outcome.MEMORY,
+    KeyboardInterrupt: Outcome.INTERRUPTED,
+}
+"""Outcomes of exceptions; the first kind that fits counts."""
 
 
 @dataclass(frozen=True)

@@ -140,16 +140,16 @@ def plan_stepwise(
     there is one, takes turns with the search around the policy. Without `take_goals`, the rollout jumps to a goal state
     only if it has the best Q-value; a search takes every goal state that it sees.
     """
-    run = _Run(policy, task, limits, time.monotonic() if started is None else started, take_goals=take_goals)
-    yield run.now
-    yield from run.greedy(keep=search, share=greedy_share if search else 1.0)
-    if search and run.ended_greedily.allows_search and not run.expired():
-        yield from run.around(goal_policy)
-    if improve and run.now.solved:
-        yield from run.improve(threads)
+    planning = _Planning(policy, task, limits, time.monotonic() if started is None else started, take_goals=take_goals)
+    yield planning.now
+    yield from planning.greedy(keep=search, share=greedy_share if search else 1.0)
+    if search and planning.ended_greedily.allows_search and not planning.expired():
+        yield from planning.run_searches(goal_policy)
+    if improve and planning.now.solved:
+        yield from planning.improve(threads)
 
 
-class _Run:
+class _Planning:
     """One call to plan; `now` is its latest progress."""
 
     def __init__(self, policy: Policy, task: Task, limits: Limits, started: float, *, take_goals: bool) -> None:
@@ -226,7 +226,7 @@ class _Run:
         else:
             yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending))
 
-    def around(self, goal_policy: Policy | None) -> Iterator[Progress]:
+    def run_searches(self, goal_policy: Policy | None) -> Iterator[Progress]:
         """The search, which goes on from the state where the rollout was cut off and then from everywhere, and the goal
         search, which starts anew and takes the next step whenever it has looked at less than its share of states."""
         self.now = replace(self.now, outcome=None, detail="")

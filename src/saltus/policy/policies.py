@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
+from saltus.graph.encodings import method_name
 from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
 from saltus.pddl import Domain
 from saltus.pddl.signature import Signature, check_signature
@@ -89,12 +90,17 @@ class LearnedPolicy(Planner):
     def __repr__(self) -> str:
         parts = [
             repr(self.name) if self.name else "unsaved",
-            f"{self.lookahead.kind}-{self.encoding.kind}",
+            self.method,
             f"trained on {self.domain}" if self.domain else "",
             f"{self.layers or self.network.spec.layers} layers",
             f"on {next(self.network.parameters()).device.type}",
         ]
         return f"<LearnedPolicy {', '.join(part for part in parts if part)}>"
+
+    @property
+    def method(self) -> str:
+        """Lookahead and encoding, such as aiw-ad."""
+        return method_name(self.lookahead, self.encoding)
 
     def check_domain(self, domain: Domain) -> None:
         """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
@@ -175,6 +181,9 @@ class Yardstick(Planner):
     def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
         super().__init__(lookahead or LookaheadSpec())
         self.rng = rng
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.lookahead.label}>"
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """One decision per situation, with the yardstick's values."""

@@ -4,7 +4,7 @@ A `Job` describes a unit of work as plain values. A supervisor starts a worker p
 JSON, receives messages, and enforces the limits. A runner runs many jobs in parallel, on this machine or on Ray.
 """
 
-from saltus.process.job import Job, Story, Watch, run_job
+from saltus.process.job import Job, ResultBuilder, Watch, run_job
 from saltus.process.plan_job import PlanJob, PlanResult
 from saltus.process.ray_runner import RayRunner
 from saltus.process.runner import Finished, LocalRunner, Runner
@@ -18,9 +18,9 @@ __all__ = [
     "PlanJob",
     "PlanResult",
     "RayRunner",
+    "ResultBuilder",
     "Runner",
     "Stop",
-    "Story",
     "Watch",
     "run_job",
 ]

@@ -1,7 +1,7 @@
 """Stage `process`: what a job is, and running one in a process of its own from start to end.
 
-A job names the function that does its work, so that one worker (`worker.py`) serves every kind of job. The messages of
-the worker add up to a `Story`, which turns them and the end of the process into the job's result.
+A job names the function that does its work, so that one worker (`worker.py`) serves every kind of job. A
+`ResultBuilder` turns the messages of the worker and the end of its process into the job's result.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
 
-class Story(Protocol[Result_co]):
-    """What the messages of a worker add up to."""
+class ResultBuilder(Protocol[Result_co]):
+    """Makes the result of a job from the messages of its worker."""
 
     def receive(self, message: Message) -> bool:
         """Takes the next message; returns whether the job is done."""
@@ -61,8 +61,8 @@ class Job(ABC, Generic[Result]):
     """Threads of the process; None for one per core."""
 
     @abstractmethod
-    def story(self, watch: Watch[Result] | None = None) -> Story[Result]:
-        """A story without messages."""
+    def result_builder(self, watch: Watch[Result] | None = None) -> ResultBuilder[Result]:
+        """A builder of the job's result, which has not received a message yet."""
 
     @abstractmethod
     def with_full_paths(self) -> Self:
@@ -95,9 +95,9 @@ def run_job(
 
     Time counts from `started`, a time of `time.monotonic` (default: now).
     """
-    story = job.story(watch)
+    builder = job.result_builder(watch)
     with tempfile.TemporaryDirectory(prefix="saltus-") if job.starts_processes else nullcontext() as folder:
-        told = {
+        assignment = {
             "work": job.work,
             "job": job.to_json(),
             "starts_processes": job.starts_processes,
@@ -106,15 +106,15 @@ def run_job(
         }
         ended = supervise(
             command,
-            told,
+            assignment,
             job.limits,
-            story.receive,
+            builder.receive,
             stop=stop,
             gently=job.stops_gently,
             environment={**os.environ, **thread_variables(job.threads)},
             started=started,
         )
-    return story.result(ended)
+    return builder.result(ended)
 
 
 def explain(ended: Ended) -> tuple[Outcome, str]:
@@ -129,5 +129,5 @@ def explain(ended: Ended) -> tuple[Outcome, str]:
         reason = f"killed by {name}"
     else:
         reason = f"exit code {ended.code} without a result"
-    last = ended.complaint.splitlines()[-1] if ended.complaint else ""
+    last = ended.last_stderr.splitlines()[-1] if ended.last_stderr else ""
     return Outcome.CRASH, f"{reason}: {last}" if last else reason

@@ -17,11 +17,11 @@ from typing import Any, ClassVar, Self
 from saltus.errors import SaltusError
 from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
-from saltus.policy.catalogue import AUTO, policy_file_for, policy_folder, policy_name, policy_path
+from saltus.policy.catalogue import AUTO, full_name, policy_file_for, policy_folder, policy_name, policy_path
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
 from saltus.policy.policies import YARDSTICKS
-from saltus.process.job import Job, Story, Watch, explain
+from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
 from saltus.task import Plan
 
@@ -82,18 +82,17 @@ class PlanJob(Job[PlanResult]):
     seed: int = 0
     """Seed of the yardsticks."""
 
-    def story(self, watch: Watch[PlanResult] | None = None) -> Story[PlanResult]:
-        """A story without messages."""
-        return PlanStory(watch)
+    def result_builder(self, watch: Watch[PlanResult] | None = None) -> ResultBuilder[PlanResult]:
+        """A builder of the job's result, which has not received a message yet."""
+        return PlanResultBuilder(watch)
 
     def with_full_paths(self) -> Self:
         """The job with paths that mean the same in every folder."""
-        is_file = self.policy not in YARDSTICKS and os.path.exists(self.policy)
         return replace(
             self,
             domain=os.path.abspath(self.domain),
             problem=os.path.abspath(self.problem),
-            policy=os.path.abspath(self.policy) if is_file else self.policy,
+            policy=full_name(self.policy),
             prefix=None if self.prefix is None else os.path.abspath(self.prefix),
         )
 
@@ -163,8 +162,8 @@ def file_hash(path: str) -> str:
         return hashlib.sha256(path.encode()).hexdigest()
 
 
-class PlanStory:
-    """What the messages of a planning worker add up to."""
+class PlanResultBuilder:
+    """Makes the result of planning from the messages of the worker."""
 
     def __init__(self, watch: Watch[PlanResult] | None = None) -> None:
         self.watch = watch

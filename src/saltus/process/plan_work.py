@@ -91,7 +91,7 @@ def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]
 
 def method_of(policy: Planner, name: str) -> str:
     """Lookahead and encoding of a learned policy, or the name of a yardstick."""
-    return f"{policy.lookahead.kind}-{policy.encoding.kind}" if isinstance(policy, LearnedPolicy) else name
+    return policy.method if isinstance(policy, LearnedPolicy) else name
 
 
 def device_of(policy: Planner) -> str:

@@ -103,11 +103,11 @@ class RayRunner:
         try:
             answer: Finished[Result] = self.ray.get(reference)
         except self.ray.exceptions.RayError as error:
-            story = job.story()
+            builder = job.result_builder()
             text = str(error).strip().splitlines()
             detail = f"Ray task: {text[0] if text else type(error).__name__}"
-            story.receive({"event": "end", "outcome": Outcome.CRASH, "detail": detail})
-            return Finished(number, timestamp(), story.result(Ended.unknown()))
+            builder.receive({"event": "end", "outcome": Outcome.CRASH, "detail": detail})
+            return Finished(number, timestamp(), builder.result(Ended.unknown()))
         return Finished(number, answer.started, answer.result)
 
     def _cancel(self, references: list[Any]) -> None:

@@ -62,7 +62,7 @@ class LocalRunner:
         finished: queue.SimpleQueue[Finished[Result] | BaseException] = queue.SimpleQueue()
         stop = Stop()
 
-        def labour(end: threading.Event) -> None:
+        def run_waiting(end: threading.Event) -> None:
             try:
                 while not stop.is_asked:
                     try:
@@ -81,7 +81,7 @@ class LocalRunner:
         try:
             for _ in range(min(self.parallel, len(jobs))):
                 end = threading.Event()
-                threading.Thread(target=labour, args=(end,), daemon=True).start()
+                threading.Thread(target=run_waiting, args=(end,), daemon=True).start()
                 ends.append(end)
             for _ in jobs:
                 yield _next(finished)

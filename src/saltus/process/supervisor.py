@@ -42,7 +42,7 @@ FASTEST = 4e9
 GRACE = 0.25
 """Seconds after the time limit in which a process may still report by itself that its time is up."""
 
-COMPLAINT = 4096
+STDERR_KEPT = 4096
 """Last characters of standard error that are kept."""
 
 MEGABYTE = 2**20
@@ -95,7 +95,7 @@ class Ended:
     """Why it was killed here; None if it ended by itself, or after its job was done."""
     seconds: float
     peak_memory_mb: float
-    complaint: str
+    last_stderr: str
     """The end of what it wrote to standard error."""
 
     @classmethod
@@ -139,21 +139,27 @@ def supervise(
         raise
     finally:
         os.close(write_end)
-    told = {**job, "started": started, "parent": os.getpid(), "channel": write_end}
-    watch = _Watch(process, read_end, limits, started, receive, gently)
+    assignment = {**job, "started": started, "parent": os.getpid(), "channel": write_end}
+    supervision = _Supervision(process, read_end, limits, started, receive, gently)
     try:
         with suppress(BrokenPipeError):  # it has died already, which the first check will show
             assert process.stdin is not None
-            process.stdin.write(json.dumps(told).encode() + b"\n")
+            process.stdin.write(json.dumps(assignment).encode() + b"\n")
             process.stdin.flush()
-        watch.until_end(stop)
+        supervision.until_end(stop)
     finally:
-        watch.close()
-    return Ended(process.returncode, watch.kill, time.monotonic() - started, watch.peak / MEGABYTE, watch.complaint())
+        supervision.close()
+    return Ended(
+        process.returncode,
+        supervision.kill,
+        time.monotonic() - started,
+        supervision.peak / MEGABYTE,
+        supervision.last_stderr(),
+    )
 
 
-class _Watch:
-    """The watch over one process."""
+class _Supervision:
+    """The supervision of one process."""
 
     def __init__(
         self,
@@ -176,7 +182,7 @@ class _Watch:
         self.done = False
         self.peak = 0
         self._pending = b""
-        self._complaint = b""
+        self._last_stderr = b""
         self._selector = selectors.DefaultSelector()
         for source in (self.channel, self.errors):
             os.set_blocking(source, False)
@@ -224,7 +230,7 @@ class _Watch:
         except BlockingIOError:
             return None
         if source == self.errors:
-            self._complaint = (self._complaint + part)[-COMPLAINT:]
+            self._last_stderr = (self._last_stderr + part)[-STDERR_KEPT:]
             return part
         *lines, self._pending = (self._pending + part).split(b"\n")
         for line in lines:
@@ -248,9 +254,9 @@ class _Watch:
                 assert pipe is not None
                 pipe.close()
 
-    def complaint(self) -> str:
+    def last_stderr(self) -> str:
         """The end of standard error."""
-        return self._complaint.decode(errors="replace").strip()
+        return self._last_stderr.decode(errors="replace").strip()
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:

@@ -27,7 +27,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from saltus.errors import ConfigurationError, InputError, SaltusError, UnsupportedError, WrongPolicyError
+from saltus.errors import ConfigurationError, SaltusError
 from saltus.files import WriteError
 from saltus.policy.outcome import Outcome
 
@@ -40,16 +40,16 @@ PR_SET_PDEATHSIG = 1
 class Worker:
     """What a function that does the work of a job can use."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.job: Mapping[str, Any] = told["job"]
+    def __init__(self, assignment: Mapping[str, Any]) -> None:
+        self.job: Mapping[str, Any] = assignment["job"]
         """The job as plain values."""
-        self.started: float = told["started"]
+        self.started: float = assignment["started"]
         """Time of `time.monotonic` that limits count from."""
-        self.scratch: str | None = told["scratch"]
+        self.scratch: str | None = assignment["scratch"]
         """Folder for temporary files, which is removed afterwards; None if the job has none."""
         self.stopped_by = ""
         """Name of the signal that asked to stop; empty before."""
-        self._channel: int = told["channel"]
+        self._channel: int = assignment["channel"]
 
     def send(self, event: str, **values: Any) -> None:
         """Sends a message to the supervisor; without one nobody is told, and the work may still be saved."""
@@ -59,7 +59,7 @@ class Worker:
                 text = text[os.write(self._channel, text) :]
 
     def note(self, line: str) -> None:
-        """Writes a line to standard error: the end of the complaint, or the log."""
+        """Writes a line to standard error: the end of it is reported, or it is the log."""
         with suppress(OSError):  # a full disk does not stop the work
             os.write(2, f"{line}\n".encode(errors="replace"))
 
@@ -92,16 +92,21 @@ Work = Callable[[Worker], Mapping[str, Any]]
 
 def run_worker(work: Work | None = None) -> None:
     """Does the job that standard input tells; `work` takes the place of the function that the job names."""
-    told = json.loads(_first_line(0))
-    worker = Worker(told)
-    if told["stops_gently"]:
+    assignment = json.loads(_first_line(0))
+    worker = Worker(assignment)
+    if assignment["stops_gently"]:
         worker.catch_stop()
-    end_with_parent(told["parent"], gently=told["stops_gently"], group=told["starts_processes"], scratch=worker.scratch)
+    end_with_parent(
+        assignment["parent"],
+        gently=assignment["stops_gently"],
+        group=assignment["starts_processes"],
+        scratch=worker.scratch,
+    )
     try:
-        values = dict((work or find_work(told["work"]))(worker))
+        values = dict((work or find_work(assignment["work"]))(worker))
     except Exception as error:
-        outcome, detail = outcome_of(error)
-        if outcome is Outcome.CRASH and not isinstance(error, SaltusError):
+        outcome, detail = Outcome.of_error(error), error_text(error)
+        if outcome is Outcome.CRASH:
             worker.note(traceback.format_exc().rstrip())
         worker.note(f"saltus: error: {detail}")
         values = {"outcome": outcome, "detail": detail}
@@ -117,22 +122,15 @@ def find_work(name: str) -> Work:
     return found
 
 
-def outcome_of(error: Exception) -> tuple[Outcome, str]:
-    """Outcome and detail of an error."""
-    for kind, outcome in (
-        (UnsupportedError, Outcome.UNSUPPORTED),
-        (WrongPolicyError, Outcome.WRONG_POLICY),
-        (InputError, Outcome.INPUT),
-        (ConfigurationError, Outcome.CONFIGURATION),
-        (SaltusError, Outcome.CRASH),
-    ):
-        if isinstance(error, kind):
-            return outcome, str(error)
+def error_text(error: Exception) -> str:
+    """What is reported of an error in a line: its message; for a crash, also its kind and its place."""
+    if isinstance(error, SaltusError):
+        return str(error)
     text = f"{type(error).__name__}: {error}".split("\n")[0]
-    if isinstance(error, MemoryError) or "OutOfMemoryError" in text or "can't allocate memory" in text:
-        return Outcome.MEMORY, text
+    if Outcome.of_error(error) is not Outcome.CRASH:
+        return text
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return Outcome.CRASH, f"{text} ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return f"{text} ({os.path.basename(frame.filename)}:{frame.lineno})"
 
 
 def end_with_parent(parent: int, *, gently: bool = False, group: bool = False, scratch: str | None = None) -> None:

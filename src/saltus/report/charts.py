@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from saltus.bench.record import Record
+from saltus.errors import plural
 from saltus.report.compare import SHORTEST_SECONDS, Measure
 from saltus.report.paper import OTHER_NAMES
 from saltus.report.plots import Axis, Plot, Point, figure_of
-from saltus.report.runs import Curve, Run, RunGroup, coverage_of, episode_figure
+from saltus.report.runs import Curve, RunGroup, RunLog, coverage_of, episode_figure
 from saltus.report.series import Series
-from saltus.report.tables import figure, plural
+from saltus.report.tables import figure
 
 MOST_MARKS = 400
 """Most points of a curve whose points are all marked."""
@@ -139,7 +140,7 @@ def _coverage(group: RunGroup) -> str:
 
 def _figure(group: RunGroup, name: str, label: str, *, log: bool = False, percent: bool = False) -> str:
     """One figure of the log over episodes."""
-    value: Callable[[Run], dict[int, float]] = lambda run: episode_figure(run, name)  # noqa: E731 (typed)
+    value: Callable[[RunLog], dict[int, float]] = lambda run: episode_figure(run, name)  # noqa: E731 (typed)
     curves = group.curves(value)
     if not curves:
         return ""

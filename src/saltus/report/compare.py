@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from saltus.bench.record import Problem, Record
+from saltus.errors import plural
 from saltus.report.series import Series
-from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure, plural
+from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
 
 SHORTEST_SECONDS = 0.001
 ALL_PAIRS = 4

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from saltus.bench.record import Record
+from saltus.errors import plural
 from saltus.policy.outcome import Outcome
 from saltus.report.paper import BENCHMARKS, TOTAL, WHOLE, Paper, PaperTable, place_of
 from saltus.report.series import Series
-from saltus.report.tables import NOTHING, Cell, Column, Row, Table, plural
+from saltus.report.tables import NOTHING, Cell, Column, Row, Table
 from saltus.task.suite import split_order
 
 Counts = dict[tuple[str, str, str], list[Record]]

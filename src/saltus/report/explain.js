@@ -55,7 +55,8 @@ function describe(step, node) {
   if (node === null) { box.textContent = "none selected"; return; }
   if (node === 0) { add(box, "div", `the current state; ${step.goals[0]} of ${content.goals.length} goals`); return; }
   const gain = step.goals[node] - step.goals[0];
-  add(box, "div", `Q ${shown(step.q[node])} · depth ${step.depth[node]} · goals ${step.goals[node]} (${gain < 0 ? "" : "+"}${gain})`);
+  const change = `${gain < 0 ? "" : "+"}${gain}`;
+  add(box, "div", `Q ${shown(step.q[node])} · depth ${step.depth[node]} · goals ${step.goals[node]} (${change})`);
   const list = add(box, "ol", "");
   fullPath(step, node).forEach((action) => add(list, "li", action));
 }
@@ -78,7 +79,8 @@ function drawTree(step) {
     make(svg, "line", { class: "column", x1: place, x2: place, y1: TOP - 8, y2: height - 26 });
     make(svg, "text", { class: "depth", x: place, y: 14, "text-anchor": "middle" }, depth === 0 ? "now" : depth);
     if (step.hidden[depth]) {
-      const text = make(svg, "text", { class: "hidden", x: place, y: height - 10, "text-anchor": "middle" }, `+${step.hidden[depth]}`);
+      const middle = { class: "hidden", x: place, y: height - 10, "text-anchor": "middle" };
+      const text = make(svg, "text", middle, `+${step.hidden[depth]}`);
       make(text, "title", {}, `${count(step.hidden[depth], "node")} at depth ${depth} not shown`);
     }
   }
@@ -93,11 +95,14 @@ function drawTree(step) {
   nodes.slice(1).filter((node) => !taken.has(node)).forEach(edge);
   [...taken].reverse().forEach(edge);
   for (const node of nodes) {
-    const kind = `node${node === 0 ? " root" : ""}${taken.has(node) ? " taken" : ""}${node === step.jump ? " jump" : ""}`;
-    const circle = make(svg, "circle", { class: kind, cx: x(node), cy: y(node), r: node === step.jump ? RADIUS + 1.5 : RADIUS, "data-node": node });
+    const isJump = node === step.jump;
+    const kind = `node${node === 0 ? " root" : ""}${taken.has(node) ? " taken" : ""}${isJump ? " jump" : ""}`;
+    const radius = isJump ? RADIUS + 1.5 : RADIUS;
+    const circle = make(svg, "circle", { class: kind, cx: x(node), cy: y(node), r: radius, "data-node": node });
     if (node > 0) circle.style.fill = colour(share(step, step.q[node]));
     const last = step.path[node].length ? content.names[step.path[node][step.path[node].length - 1]] : "";
-    make(circle, "title", {}, node === 0 ? "current state" : `${last}\nQ ${shown(step.q[node])}, depth ${step.depth[node]}, goals ${step.goals[node]}`);
+    const figures = `Q ${shown(step.q[node])}, depth ${step.depth[node]}, goals ${step.goals[node]}`;
+    make(circle, "title", {}, node === 0 ? "current state" : `${last}\n${figures}`);
     circle.addEventListener("mouseenter", () => describe(step, node));
     circle.addEventListener("mouseleave", () => describe(step, pinned));
     circle.addEventListener("click", () => {
@@ -106,7 +111,8 @@ function drawTree(step) {
       if (pinned !== null) circle.classList.add("picked");
       describe(step, pinned === null ? node : pinned);
     });
-    if (taken.has(node)) make(svg, "text", { class: "number", x: x(node), y: y(node) + 3.7, "text-anchor": "middle" }, step.depth[node]);
+    const centre = { class: "number", x: x(node), y: y(node) + 3.7, "text-anchor": "middle" };
+    if (taken.has(node)) make(svg, "text", centre, step.depth[node]);
   }
   const canvas = svg.parentElement;
   canvas.scrollLeft = Math.max(0, x(step.jump) - canvas.clientWidth + 80);
@@ -142,19 +148,22 @@ function drawGoals(step) {
 
 function drawJump(step) {
   const hidden = step.hidden.reduce((sum, n) => sum + n, 0);
-  byId("caption").textContent = `Lookahead tree of jump ${current + 1}: ${count(step.size, "node")}, depth ${step.hidden.length - 1}` +
+  const size = `${count(step.size, "node")}, depth ${step.hidden.length - 1}`;
+  byId("caption").textContent = `Lookahead tree of jump ${current + 1}: ${size}` +
     (hidden ? `; ${count(hidden, "node")} hidden` : "") + (step.cut ? "; the tree was truncated" : "");
   let reason = "the best Q in the tree";
   if (step.solved) reason = "a goal state, taken regardless of its Q";
-  else if (step.rank > 1) reason = `rank ${step.rank} by Q: the states ranked higher have been visited or are dead ends`;
+  else if (step.rank > 1)
+    reason = `rank ${step.rank} by Q: the states ranked higher have been visited or are dead ends`;
   byId("summary").textContent = `${count(step.actions.length, "action")}, Q ${shown(step.q[step.jump])}: ${reason}`;
   const list = byId("actions");
   list.textContent = "";
   step.actions.forEach((number) => add(list, "li", content.names[number]));
   const [added, deleted] = step.changes;
-  const told = (atoms, all) => (atoms.join(" ") || "nothing") + (all > atoms.length ? ` and ${all - atoms.length} more` : "");
+  const rest = (atoms, all) => (all > atoms.length ? ` and ${all - atoms.length} more` : "");
+  const listed = (atoms, all) => (atoms.join(" ") || "nothing") + rest(atoms, all);
   byId("change-count").textContent = `${count(added, "atom")} added, ${deleted} deleted`;
-  byId("changes").textContent = `Added: ${told(step.added, added)}. Deleted: ${told(step.deleted, deleted)}.`;
+  byId("changes").textContent = `Added: ${listed(step.added, added)}. Deleted: ${listed(step.deleted, deleted)}.`;
 }
 
 function drawTimeline() {

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from saltus.errors import plural
 from saltus.policy import DeadEndRule, Ending, Policy, Rollout, Step, run_rollout
 from saltus.report.html import document
-from saltus.report.tables import plural
 from saltus.report.tree_drawing import draw
 from saltus.task import Plan, State, Task, validate
 
@@ -73,7 +73,7 @@ def trace(
         "problem": task.name,
         "objects": task.object_count,
         "policy": name,
-        "lookahead": spec.kind.upper() + (f"({spec.width})" if spec.kind != "flat" else ""),
+        "lookahead": spec.label,
         "ending": ending,
         "solved": solved,
         "length": len(actions),

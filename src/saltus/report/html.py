@@ -15,7 +15,10 @@ from itertools import groupby
 from saltus.files import write_whole
 from saltus.report.tables import Cell, Column, Table
 
-ICON = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path d='M1 13Q8-7 15 13' fill='none' stroke='%232064b0' stroke-width='3'/></svg>"  # noqa: E501
+ICON = (
+    "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
+    "<path d='M1 13Q8-7 15 13' fill='none' stroke='%232064b0' stroke-width='3'/></svg>"
+)
 """The page's icon: a leap."""
 WIDE = ("detail",)
 """Columns whose text may wrap."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from saltus.bench.record import Record
+from saltus.errors import plural
 from saltus.policy.figures import FIGURES, Declaration, Kind
 from saltus.report.charts import SMALL, cactus, scatter, training
 from saltus.report.compare import MEASURES, pairs_of
@@ -13,7 +14,7 @@ from saltus.report.html import document, table_html
 from saltus.report.plots import colour_class
 from saltus.report.report import Report
 from saltus.report.series import Series
-from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure, plural
+from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
 from saltus.task.suite import split_order
 
 MOST_SCATTERS = 6

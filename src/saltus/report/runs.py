@@ -32,7 +32,7 @@ Entry = dict[str, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunLog:
     """One training run."""
 
     path: str
@@ -69,14 +69,14 @@ class RunGroup:
     """The runs of one domain, which are drawn together."""
 
     domain: str
-    runs: tuple[Run, ...] = field(repr=False)
+    runs: tuple[RunLog, ...] = field(repr=False)
 
     @property
     def names(self) -> list[str]:
         """The names of the runs, each once."""
         return list(dict.fromkeys(run.name for run in self.runs))
 
-    def curves(self, value: Callable[[Run], dict[int, float]]) -> list[Curve]:
+    def curves(self, value: Callable[[RunLog], dict[int, float]]) -> list[Curve]:
         """One curve per name that has any values."""
         found = [_curve(name, [value(run) for run in self.runs if run.name == name]) for name in self.names]
         return [curve for curve in found if curve.points]
@@ -96,7 +96,7 @@ def find_runs(folder: str | Path) -> list[Path]:
     return found
 
 
-def read_run(folder: str | Path) -> Run:
+def read_run(folder: str | Path) -> RunLog:
     """The run in a folder; damaged lines are warnings."""
     root = Path(folder)
     path = root / LOG
@@ -124,7 +124,7 @@ def read_run(folder: str | Path) -> Run:
     config, complaint = _read_config(root / CONFIG)
     name, domain = name_run(root, config)
     shown = (*limited(warnings, f"{path}: %d more lines ignored"), *complaint)
-    return Run(str(root), name, domain, kinds["episode"], kinds["validation"], shown)
+    return RunLog(str(root), name, domain, kinds["episode"], kinds["validation"], shown)
 
 
 def _numbers(entry: dict[str, Any]) -> Entry:
@@ -175,7 +175,7 @@ def read_runs(folders: Iterable[str | Path]) -> tuple[list[RunGroup], list[str]]
         for path in find_runs(folder):
             found.setdefault(path.resolve(), path)
     runs = [read_run(path) for path in found.values()]
-    domains: dict[str, list[Run]] = {}
+    domains: dict[str, list[RunLog]] = {}
     for run in runs:
         domains.setdefault(run.domain, []).append(run)
     warnings = [message for run in runs for message in run.warnings]
@@ -192,7 +192,7 @@ def _curve(name: str, runs: Sequence[dict[int, float]]) -> Curve:
     return Curve(name, tuple(points), sum(bool(run) for run in runs))
 
 
-def coverage_of(run: Run, prefix: str = "") -> dict[int, float]:
+def coverage_of(run: RunLog, prefix: str = "") -> dict[int, float]:
     """The share of problems solved at every validation; with the prefix `larger_`, of the larger problems."""
     shares: dict[int, float] = {}
     for episode, entry in run.validations.items():
@@ -202,6 +202,6 @@ def coverage_of(run: Run, prefix: str = "") -> dict[int, float]:
     return shares
 
 
-def episode_figure(run: Run, name: str) -> dict[int, float]:
+def episode_figure(run: RunLog, name: str) -> dict[int, float]:
     """One figure of the log, by episode."""
     return {episode: entry[name] for episode, entry in run.episodes.items() if name in entry}

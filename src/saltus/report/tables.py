@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from saltus.errors import plural as plural  # every table counts something
-
 NOTHING = "-"
 """Text of a cell without a figure."""
 

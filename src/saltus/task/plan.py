@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from saltus.errors import InputError, PlanError, Position
+from saltus.errors import InputError, PlanError, Position, plural
 from saltus.files import write_whole
 
 
@@ -30,7 +30,7 @@ class Plan:
         return "\n".join(f"({' '.join(step)})" for step in self.steps)
 
     def __repr__(self) -> str:
-        return f"<Plan of {len(self)} action{'' if len(self) == 1 else 's'}>"
+        return f"<Plan of {plural(len(self), 'action')}>"
 
     @classmethod
     def of(cls, actions: Iterable[str]) -> Plan:
@@ -70,10 +70,14 @@ def parse_plan(text: str, name: str = "<plan>") -> Plan:
 
 def format_plan(plan: Plan, cost: float, *, unit_cost: bool) -> str:
     """Text of a plan file, with the cost as its last line."""
-    number = int(cost) if cost == int(cost) else cost
-    kind = "unit cost" if unit_cost else "general cost"
     actions = f"{plan}\n" if plan.steps else ""
-    return f"{actions}; cost = {number} ({kind})\n"
+    return f"{actions}; cost = {cost_text(cost, unit_cost=unit_cost)}\n"
+
+
+def cost_text(cost: float, *, unit_cost: bool) -> str:
+    """A cost as plan files and commands write it: `4 (unit cost)`, `7.5 (general cost)`."""
+    number = int(cost) if cost == int(cost) else cost
+    return f"{number} ({'unit cost' if unit_cost else 'general cost'})"
 
 
 def write_plan(path: str | os.PathLike[str], plan: Plan, cost: float, *, unit_cost: bool) -> None:

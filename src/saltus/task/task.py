@@ -8,15 +8,15 @@ predicates, which no effect mentions, store their atoms in one sorted array each
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus.errors import InputError, SaltusError, suggestion
 from saltus.pddl import Domain, Problem
+from saltus.task.cache import PerObject
 from saltus.task.state import Goal, State
 
 EQUALITY = -1
@@ -67,31 +67,30 @@ class Schema:
         return any(effect.variables or effect.condition for effect in self.effects)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Task:
     """A problem ready to be searched; the numbering is described at the top of the module."""
 
-    domain: Domain = field(repr=False)
-    problem: Problem = field(repr=False)
-    objects: tuple[str, ...] = field(repr=False)
-    types: tuple[str, ...] = field(repr=False)
+    domain: Domain
+    problem: Problem
+    objects: tuple[str, ...]
+    types: tuple[str, ...]
     """Declared types in domain order, followed by one entry per `(either …)` that is the type of some object."""
-    is_a: NDArray[np.bool_] = field(repr=False)
+    is_a: NDArray[np.bool_]
     """[types, types]: whether everything of the first type is of the second type."""
-    object_type: NDArray[np.int32] = field(repr=False)
-    arity: NDArray[np.int32] = field(repr=False)
-    fluent: NDArray[np.bool_] = field(repr=False)
-    code_offset: NDArray[np.int64] = field(repr=False)
+    object_type: NDArray[np.int32]
+    arity: NDArray[np.int32]
+    fluent: NDArray[np.bool_]
+    code_offset: NDArray[np.int64]
     """[predicates + 1]: first code of each predicate, and the number of all codes."""
-    static_atoms: tuple[NDArray[np.int32], ...] = field(repr=False)
+    static_atoms: tuple[NDArray[np.int32], ...]
     """One sorted [atoms, arity] array per predicate; empty for fluent predicates."""
-    schemas: tuple[Schema, ...] = field(repr=False)
+    schemas: tuple[Schema, ...]
     initial_state: State
     goal: Goal
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: cached properties are computed again where they are needed."""
-        return {entry.name: self.__dict__[entry.name] for entry in fields(self)}
+    def __repr__(self) -> str:
+        return f"<Task {self.name!r} of the domain {self.domain.name!r}>"
 
     @property
     def name(self) -> str:
@@ -156,29 +155,25 @@ class Task:
                     impossible |= (code in self.static_codes) != sign
         return Goal(wanted, unwanted, impossible)
 
-    @cached_property
+    @property
     def static_codes(self) -> frozenset[int]:
         """Codes of all static atoms; needed by the slow twins and by goals with static atoms only."""
-        codes: set[int] = set()
-        for predicate, rows in enumerate(self.static_atoms):
-            radix = len(self.objects) ** np.arange(rows.shape[1] - 1, -1, -1, dtype=np.int64)
-            codes.update((int(self.code_offset[predicate]) + rows.astype(np.int64) @ radix).tolist())
-        return frozenset(codes)
+        return _STATIC_CODES.of(self)
 
-    @cached_property
+    @property
     def predicate_number(self) -> dict[str, int]:
         """Number of each predicate by name."""
-        return {predicate.name: i for i, predicate in enumerate(self.domain.predicates)}
+        return _PREDICATE_NUMBER.of(self)
 
-    @cached_property
+    @property
     def object_number(self) -> dict[str, int]:
         """Number of each object by name."""
-        return {name: i for i, name in enumerate(self.objects)}
+        return _OBJECT_NUMBER.of(self)
 
-    @cached_property
+    @property
     def schema_number(self) -> dict[str, int]:
         """Number of each schema by name."""
-        return {schema.name: i for i, schema in enumerate(self.schemas)}
+        return _SCHEMA_NUMBER.of(self)
 
     def objects_of(self, types: tuple[int, ...]) -> NDArray[np.int32]:
         """Objects of at least one of the types, ascending."""
@@ -241,3 +236,23 @@ class Task:
         type_atoms = int(self.is_a[self.object_type, :declared].sum())
         equalities = self.object_count if ":equality" in self.domain.requirements else 0
         return len(self.problem.init_predicate) + type_atoms + equalities
+
+
+def _static_codes(task: Task) -> frozenset[int]:
+    codes: set[int] = set()
+    for predicate, rows in enumerate(task.static_atoms):
+        radix = len(task.objects) ** np.arange(rows.shape[1] - 1, -1, -1, dtype=np.int64)
+        codes.update((int(task.code_offset[predicate]) + rows.astype(np.int64) @ radix).tolist())
+    return frozenset(codes)
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: i for i, name in enumerate(names)}
+
+
+_STATIC_CODES = PerObject(_static_codes)
+_PREDICATE_NUMBER = PerObject[Task, dict[str, int]](
+    lambda task: _numbered(entry.name for entry in task.domain.predicates)
+)
+_OBJECT_NUMBER = PerObject[Task, dict[str, int]](lambda task: _numbered(task.objects))
+_SCHEMA_NUMBER = PerObject[Task, dict[str, int]](lambda task: _numbered(entry.name for entry in task.schemas))

@@ -1,10 +1,8 @@
-"""Exit codes of the command line, modelled on Fast Downward's; `policy/outcome.py` maps planning outcomes to them."""
+"""Stage `policy`: exit codes of the command line, modelled on Fast Downward's. `outcome.py` maps outcomes to them."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-
-from saltus.errors import ConfigurationError, SaltusError, UnsupportedError
 
 
 class ExitCode(IntEnum):
@@ -27,10 +25,3 @@ class ExitCode(IntEnum):
     UNSUPPORTED = 34
     """The PDDL is well-formed but outside the supported language."""
     INTERRUPTED = 130
-
-
-def exit_code_of(error: SaltusError) -> ExitCode:
-    """The exit code for an error raised by the library."""
-    if isinstance(error, ConfigurationError):
-        return ExitCode.USAGE_ERROR
-    return ExitCode.UNSUPPORTED if isinstance(error, UnsupportedError) else ExitCode.INPUT_ERROR

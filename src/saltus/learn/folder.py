@@ -26,7 +26,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.files import WriteError, lock, write_whole
+from saltus.files import SETTINGS_BYTES, WriteError, lock, read_whole, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.trainer import Trainer
@@ -139,16 +139,16 @@ class RunFolder:
     def describe(self) -> RunDescription:
         """The description in `config.json`; a missing or damaged one is an `InputError`."""
         path = self.path / "config.json"
+        if not path.exists():
+            raise InputError(f"{self.path}: no run to resume: there is no config.json")
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = json.loads(read_whole(path, SETTINGS_BYTES))
             if values.pop("version") != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
             problems, seed = str(values.pop("problems")), int(values.pop("seed"))
             start = values.pop("start", None)
             return RunDescription(problems, seed, configuration_of(values), Start(**start) if start else None)
-        except FileNotFoundError as error:
-            raise InputError(f"{self.path}: no run to resume: there is no config.json") from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path}: damaged: {error}") from error
 
     # -- log ---------------------------------------------------------------------------------------------------------

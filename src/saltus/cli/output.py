@@ -60,6 +60,11 @@ def text_column(template: str, style: str = "none", table_column: Column | None 
     return TextColumn(template, style=style, markup=False, table_column=table_column)
 
 
+def foreign(text: str, style: str = "") -> Text:
+    """Text for tables, escaped before its width is measured."""
+    return Text(printable(text), style=style)
+
+
 def result(text: str, *, flush: bool = False) -> None:
     """Prints a result on standard output."""
     print(printable(text), flush=flush)
@@ -102,12 +107,12 @@ def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, last_left: bool = False
 ) -> Table:
     """A table whose first `left` columns hold text, as does the last with `last_left`; the others hold figures."""
-    result = Table(title=Text(title), title_justify="left", header_style="bold")
+    result = Table(title=foreign(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
         text = i < left or (last_left and i == len(columns) - 1)
         result.add_column(column, justify="left" if text else "right", overflow="fold")
     for row in rows:
-        result.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+        result.add_row(*(foreign(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     return result
 
 

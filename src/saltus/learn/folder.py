@@ -85,6 +85,8 @@ class RunFolder:
     warn: Callable[[str], None] = lambda message: None
     written: int = 0
     """How often a better policy was saved."""
+    unsaved: str = ""
+    """What the last save could not write, and why; empty if all is saved."""
     _writer: Any = field(default=None, repr=False)
     _held: int | None = field(default=None, repr=False)
 
@@ -205,8 +207,10 @@ class RunFolder:
             values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
             write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
         except (WriteError, OSError) as error:
-            self.warn(f"state not saved: {error}")
+            self.unsaved = f"state not saved: {error}"
+            self.warn(self.unsaved)
             return False
+        self.unsaved = ""
         return True
 
     def load_state(self, trainer: Trainer, start: Start | None = None) -> float:
@@ -266,7 +270,8 @@ class RunFolder:
         try:
             write_whole(self.policy, self.checkpoint(best.episode).read_bytes())
         except (WriteError, OSError) as error:
-            self.warn(f"best policy, of episode {best.episode}, not restored: {error}")
+            self.unsaved = f"best policy, of episode {best.episode}, not restored: {error}"
+            self.warn(self.unsaved)
 
     def episode_of(self, path: Path) -> int | None:
         """Episode of a saved policy; None if there is none that can be read."""
@@ -281,6 +286,9 @@ class NumberedPolicies:
 
     Numbers go on from those of earlier runs, since planners take the highest.
     """
+
+    unsaved = ""
+    """There is no state to save."""
 
     def __init__(self, prefix: Path, warn: Callable[[str], None]) -> None:
         if not prefix.parent.is_dir():

@@ -167,4 +167,4 @@ def show_summary(trials: Sequence[Trial], records: Sequence[Record], tally: Tall
         rows.append((domain, split, outcomes.total(), outcomes[Outcome.FOUND], text))
     titles = ["domain", "split", "problems", "solved", "others"]
     output.console().print(output.table(out.name, titles, rows, left=2, last_left=True))
-    print(f"{tally.outcomes.total():,} of {tally.total:,} trials run now, {tally.recorded:,} recorded before")
+    output.result(f"{tally.outcomes.total():,} of {tally.total:,} trials run now, {tally.recorded:,} recorded before")

@@ -182,7 +182,7 @@ def validate(
         )
     elif verdict:
         cost = cost_text(verdict.cost, unit_cost=verdict.unit_cost)
-        print(f"valid: {plural(verdict.length, 'action')}, cost {cost}")
+        output.result(f"valid: {plural(verdict.length, 'action')}, cost {cost}")
     else:
-        print(f"invalid: {verdict.reason}")
+        output.result(f"invalid: {verdict.reason}")
     return ExitCode.SUCCESS if verdict else ExitCode.INVALID_PLAN

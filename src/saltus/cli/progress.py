@@ -9,11 +9,12 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     ProgressColumn,
-    TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Column
+
+from saltus.cli import output
 
 WIDE = 100
 """Columns from which on a terminal has room for a bar and long names."""
@@ -33,10 +34,10 @@ def columns(terminal: Console) -> list[ProgressColumn]:
     """
     name = Column(no_wrap=True, overflow="ellipsis", max_width=30 if is_wide(terminal) else 12)
     return [
-        TextColumn("{task.description}", table_column=name),
+        output.text_column("{task.description}", table_column=name),
         *([BarColumn(bar_width=20)] if is_wide(terminal) else []),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True)),
+        output.text_column("{task.fields[text]}", table_column=Column(no_wrap=True)),
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
     ]

@@ -79,7 +79,7 @@ def train(
         warn=output.warning,
     )
     stopped_by = follow(run, seconds)
-    print("\n".join(run.summary(stopped_by)))
+    output.result("\n".join(run.summary(stopped_by)))
 
 
 def follow(run: Run, seconds: float | None) -> str:
@@ -171,4 +171,4 @@ def ipc_learn(
     written = run.output.written
     if not written:
         raise WriteError(f"{run.output.policy}: cannot be written")
-    print(f"{plural(written, 'policy')}, the last one in {run.output.policy}")
+    output.result(f"{plural(written, 'policy')}, the last one in {run.output.policy}")

@@ -26,7 +26,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.files import WriteError, lock, write_whole
+from saltus.files import SETTINGS_BYTES, WriteError, lock, read_whole, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.trainer import Trainer
@@ -85,6 +85,8 @@ class RunFolder:
     warn: Callable[[str], None] = lambda message: None
     written: int = 0
     """How often a better policy was saved."""
+    unsaved: str = ""
+    """What the last save could not write, and why; empty if all is saved."""
     _writer: Any = field(default=None, repr=False)
     _held: int | None = field(default=None, repr=False)
 
@@ -139,16 +141,16 @@ class RunFolder:
     def describe(self) -> RunDescription:
         """The description in `config.json`; a missing or damaged one is an `InputError`."""
         path = self.path / "config.json"
+        if not path.exists():
+            raise InputError(f"{self.path}: no run to resume: there is no config.json")
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = json.loads(read_whole(path, SETTINGS_BYTES))
             if values.pop("version") != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
             problems, seed = str(values.pop("problems")), int(values.pop("seed"))
             start = values.pop("start", None)
             return RunDescription(problems, seed, configuration_of(values), Start(**start) if start else None)
-        except FileNotFoundError as error:
-            raise InputError(f"{self.path}: no run to resume: there is no config.json") from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path}: damaged: {error}") from error
 
     # -- log ---------------------------------------------------------------------------------------------------------
@@ -205,8 +207,10 @@ class RunFolder:
             values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
             write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
         except (WriteError, OSError) as error:
-            self.warn(f"state not saved: {error}")
+            self.unsaved = f"state not saved: {error}"
+            self.warn(self.unsaved)
             return False
+        self.unsaved = ""
         return True
 
     def load_state(self, trainer: Trainer, start: Start | None = None) -> float:
@@ -266,7 +270,8 @@ class RunFolder:
         try:
             write_whole(self.policy, self.checkpoint(best.episode).read_bytes())
         except (WriteError, OSError) as error:
-            self.warn(f"best policy, of episode {best.episode}, not restored: {error}")
+            self.unsaved = f"best policy, of episode {best.episode}, not restored: {error}"
+            self.warn(self.unsaved)
 
     def episode_of(self, path: Path) -> int | None:
         """Episode of a saved policy; None if there is none that can be read."""
@@ -281,6 +286,9 @@ class NumberedPolicies:
 
     Numbers go on from those of earlier runs, since planners take the highest.
     """
+
+    unsaved = ""
+    """There is no state to save."""
 
     def __init__(self, prefix: Path, warn: Callable[[str], None]) -> None:
         if not prefix.parent.is_dir():

@@ -16,6 +16,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from saltus.errors import PolicyError
+from saltus.files import check_plain_file
 from saltus.pddl.signature import Signature
 
 FORMAT = "saltus-policy"
@@ -58,6 +59,7 @@ def read_description(path: str | os.PathLike[str]) -> PolicyDescription:
     """Description of a policy file; a file that is missing, damaged or of another kind is a `PolicyError`."""
     name = os.fspath(path)
     try:
+        check_plain_file(path)
         with safe_open(name, framework="numpy") as file:
             values = parse_description(name, file.metadata() or {})
             weights = sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118 (no mapping)

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from saltus.errors import ConfigurationError, PolicyError, SaltusError
-from saltus.files import write_whole
+from saltus.files import check_plain_file, write_whole
 from saltus.graph import EncodingSpec, Vocabulary
 from saltus.lookahead import LookaheadSpec
 from saltus.model.description import FORMAT, VERSION, parse_description
@@ -83,6 +83,7 @@ def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None)
     """The policy in a file, on the CPU and ready for inference; checked against a domain if one is given."""
     name = os.fspath(path)
     try:
+        check_plain_file(path)
         with safe_open(name, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)

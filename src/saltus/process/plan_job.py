@@ -11,10 +11,10 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from saltus.errors import SaltusError
+from saltus.files import check_plain_file
 from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
 from saltus.policy.catalogue import AUTO, full_name, policy_file_for, policy_folder, policy_name, policy_path
@@ -157,7 +157,9 @@ class PlanJob(Job[PlanResult]):
 def file_hash(path: str) -> str:
     """Hash of a file's bytes, or of its name if it cannot be read: the job will say why."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        check_plain_file(path)
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return hashlib.sha256(path.encode()).hexdigest()
 

@@ -11,11 +11,11 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from saltus.errors import SaltusError
 from saltus.model.description import read_description
+from saltus.model.tensor_file import open_plain
 from saltus.policy.catalogue import AUTO, policy_name, policy_path
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
@@ -127,15 +127,16 @@ class PlanJob(Job[PlanResult]):
             return self.policy
         try:
             return read_description(policy_path(self.policy)).method
-        except (SaltusError, KeyError):
+        except SaltusError:
             return UNKNOWN_METHOD
 
 
 def file_hash(path: str) -> str:
     """Hash of a file's bytes, or of its name if it cannot be read: the job will say why."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
+        with open_plain(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
         return hashlib.sha256(path.encode()).hexdigest()
 
 

@@ -5,7 +5,7 @@ Transitions are saved with a run as states and goals; their trees are built agai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice
@@ -65,15 +65,19 @@ def collect(
     temperature: float,
     take_goals: bool,
     rng: np.random.Generator,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Trajectory]:
-    """One trajectory per number of a task, run in parallel with Boltzmann exploration."""
+    """One trajectory per number of a task, run in parallel with Boltzmann exploration.
+
+    `check` is called before every jump; what it raises ends them all.
+    """
     chooser = Boltzmann(temperature, rng)
     dead_end_rule = DeadEndRule.when_exploring(policy.lookahead)
     rollouts = [
         Rollout(tasks[number], chooser, take_goals=take_goals, dead_end_rule=dead_end_rule) for number in numbers
     ]
     states = [[rollout.state] for rollout in rollouts]
-    for steps in run_rollouts(policy, rollouts):
+    for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
             states[i].append(step.successor)
         if rollouts and max(rollout.jumps for rollout in rollouts) >= horizon:
@@ -84,10 +88,21 @@ def collect(
     ]
 
 
-def search(policy: Policy, task: Task, number: int, decisions: int) -> Trajectory | None:
-    """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None."""
-    found = JumpSearch(policy, task)
+def search(
+    policy: Policy, task: Task, number: int, decisions: int, check: Callable[[], None] = lambda: None
+) -> Trajectory | None:
+    """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None.
+
+    `check` is called after every decision and every dead end; what it raises ends the search.
+    """
+
+    def never_expired() -> bool:
+        check()
+        return False
+
+    found = JumpSearch(policy, task, expired=never_expired)
     for node, decision in islice(found.run(), decisions):
+        check()
         if found.solution is not None:
             tree = decision.tree
             states = [tree.state_of(int(tree.goal_nodes[0]))]

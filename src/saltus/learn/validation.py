@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -33,12 +33,17 @@ def jump_limit(task: Task, least: int) -> int:
     return least + 2 * len(task.objects)
 
 
-def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int) -> Coverage:
-    """Coverage of greedy rollouts that avoid visited states and jump to a goal state whenever they see one."""
+def measure(
+    policy: Policy, tasks: Sequence[Task], least_jumps: int, check: Callable[[], None] = lambda: None
+) -> Coverage:
+    """Coverage of greedy rollouts that avoid visited states and jump to a goal state whenever they see one.
+
+    `check` is called before every jump; what it raises ends the measurement.
+    """
     rollouts = [Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead)) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
-    for steps in run_rollouts(policy, rollouts):
+    for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
             actions[i] += int(step.tree.depth[step.node])
             if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:

@@ -2,8 +2,8 @@
 
 A file holds the format's version, encoding, vocabulary, lookahead, sizes of the network, the signature of the domain it
 was trained on, and a record of its training (`description.py` reads these alone). It contains no code, and nothing is
-unpickled. A file is checked (`schema.py`) before memory is taken for its weights. A policy is used only with a domain of
-the same signature; the domain's name does not matter.
+unpickled. A file is checked (`schema.py`) before memory is taken for its weights. A policy is used only with a domain
+of the same signature; the domain's name does not matter.
 """
 
 from __future__ import annotations

@@ -143,7 +143,8 @@ def transitions_of(
 
 # -- as arrays, to be saved with a run -------------------------------------------------------------------------------
 
-_CODES = ("state", "successor", "goal_positive", "goal_negative", "tree_positive", "tree_negative")
+CODES = ("state", "successor", "goal_positive", "goal_negative", "tree_positive", "tree_negative")
+"""Arrays of atoms; each comes with an array of offsets."""
 
 
 def _codes_of(transition: Transition) -> tuple[NDArray[np.int64], ...]:
@@ -166,7 +167,7 @@ def pack_transitions(transitions: Sequence[Transition]) -> dict[str, NDArray[Any
         "final": np.array([int(transition.final) for transition in transitions], np.int64),
         "bound": np.array([transition.bound for transition in transitions], np.float64),
     }
-    for i, name in enumerate(_CODES):
+    for i, name in enumerate(CODES):
         parts = [column[i] for column in columns]
         arrays[name] = np.concatenate([np.zeros(0, np.int64), *parts])
         arrays[name + "_offset"] = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)

@@ -38,10 +38,12 @@ from saltus.learn.learner import Learner, StepResult
 from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
 from saltus.learn.problems import digest_of
 from saltus.learn.replay import Replay
+from saltus.learn.saved_state import check_state
 from saltus.learn.validation import Validation, measure
 from saltus.lookahead import Conjunction
 from saltus.model import RelationalNetwork
 from saltus.model.policy_file import PolicyFile
+from saltus.model.tensor_file import DamageError
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
 from saltus.task import Task
 
@@ -486,10 +488,17 @@ class Trainer:
         return tensors, values
 
     def set_state(self, tensors: dict[str, torch.Tensor], values: dict[str, Any]) -> None:
-        """Restores what `get_state` returned; other problems are refused, since stored transitions refer to them."""
+        """Restores what `get_state` returned; anything else is an `InputError`.
+
+        So are other problems, since stored transitions refer to them.
+        """
         own = digest_of([*self.tasks, *self.held_out])
         if values.get("problems", own) != own:
             raise InputError("the problems are not those that the run was started with")
+        try:
+            check_state(self, tensors, values)
+        except DamageError as error:
+            raise InputError(f"damaged: {error}") from error
 
         def part(prefix: str) -> dict[str, torch.Tensor]:
             return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

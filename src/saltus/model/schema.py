@@ -32,7 +32,7 @@ WEIGHT_KINDS = ("F16", "F32")
 
 Spec = TypeVar("Spec")
 
-WORDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
+WORDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text", dict: "an object"}
 """What to say where a value of some type is expected."""
 
 

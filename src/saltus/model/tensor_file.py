@@ -70,14 +70,14 @@ def open_plain(path: str | os.PathLike[str]) -> BufferedReader:
         raise
 
 
-def read_header(file: IO[bytes]) -> Header:
+def read_header(file: IO[bytes], most: int = MAX_HEADER) -> Header:
     """The header of an open file, which is left at the first byte after it."""
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(LENGTH_BYTES), "little")
     if size < LENGTH_BYTES or length > size - LENGTH_BYTES:
         raise DamageError(f"the file has {size:,} bytes, fewer than its header")
-    if length > MAX_HEADER:
-        raise DamageError(f"the header has {length:,} bytes, expected at most {MAX_HEADER:,}")
+    if length > most:
+        raise DamageError(f"the header has {length:,} bytes, expected at most {most:,}")
     entries = parse_json(file.read(length))
     metadata = entries.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):

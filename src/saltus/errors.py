@@ -5,6 +5,8 @@ Only the command line turns them into messages and exit codes (`cli/exit_codes.p
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -89,6 +91,23 @@ class WrongPolicyError(PolicyError):
 def shorten(text: str, limit: int = 40) -> str:
     """`text` cut to `limit` characters; a cut text ends in an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+_UNUSUAL = re.compile(r"[^ -~\n\t]")
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of characters that control a terminal, change the direction of text, or cannot be encoded."""
+
+
+def printable(text: str) -> str:
+    """`text` as a terminal may show it: control characters other than newline and tab are written as `\\x1b`."""
+    return _UNUSUAL.sub(_visible, text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    character = found[0]
+    if unicodedata.category(character) not in _HIDDEN:
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def plural(count: int, word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -15,11 +16,7 @@ from tests.hostile.case import Case
 from saltus.cli.exit_codes import ExitCode
 from saltus.cli.main import run
 
-MODULES = sorted(
-    path.stem
-    for path in Path(__file__).parent.glob("*.py")
-    if path.stem not in ("__init__", "case", Path(__file__).stem)
-)
+MODULES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith(("__", "test_")))
 FOUND: list[tuple[str, Case]] = [
     (f"{module}-{case.name}", case)
     for module in MODULES
@@ -36,15 +33,17 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 
 @pytest.fixture
 def _limited() -> Iterator[None]:
-    """A test that takes too long fails."""
+    """A test that takes too long fails; a umask that a case sets does not outlive it."""
 
     def fail(number: int, frame: FrameType | None) -> None:
         raise AssertionError(f"still running after {SECONDS} s")
 
     before = signal.signal(signal.SIGALRM, fail)
+    mask = os.umask(0o022)
     signal.alarm(SECONDS)
     yield
     signal.alarm(0)
+    os.umask(mask)
     signal.signal(signal.SIGALRM, before)
 
 
@@ -55,6 +54,7 @@ def test_hostile_case(
 ) -> None:
     case = CASES[name]
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("saltus.files.FIFO_SECONDS", 0.3)
     check = case.setup(tmp_path)
     code = run(case.arguments())
     printed = "".join(capfd.readouterr())
@@ -72,3 +72,4 @@ def test_hostile_case(
 
 def test_every_case_has_a_name_of_its_own() -> None:
     assert len(CASES) == len(FOUND)
+    assert len(CASES) >= 60

@@ -5,27 +5,35 @@ the rest of the file counts. A file without a single record, another format and 
 
 Writing loses nothing: a record is written whole and synced to the disk. A process killed in between leaves at most half
 a line at the end, which is dropped when the file is opened again; a whole record that only lacks its end of line is
-kept. Anything else that is not a record is an error, and the file stays as it is. A lock keeps two benchmarks from
-writing to the same file.
+kept. Anything else that is not a record, or not the beginning of one, is an error, and the file stays as it is. A lock
+keeps two benchmarks from writing to the same file.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from saltus.bench.record import DamageError, Key, Record, parse_record
 from saltus.errors import InputError, Position
-from saltus.files import lock, read_lines
+from saltus.files import RECORD_BYTES, lock, read_lines, read_whole
 from saltus.process import PlanResult
 from saltus.task import write_plan
 
 SHOWN_WARNINGS = 5
 """Warnings of one kind that are shown one by one; further ones are counted."""
+
+MOST_DAMAGED = 1000
+"""Damaged lines after which a file without a single record is given up."""
+
+BEGINNING = b'{"format": "saltus-record"'
+"""How every line that `RecordFile` writes begins: half a line that begins otherwise is somebody else's."""
 
 
 @dataclass(frozen=True)
@@ -40,35 +48,48 @@ class RecordList:
 def read_records(path: str | os.PathLike[str]) -> RecordList:
     """The records of a file; a line that cannot be read is a warning if other lines can be read."""
     name = os.fspath(path)
-    records, damaged = _read(read_lines(name), name)
+    records, damages, more = _read(read_lines(name), name)
     if not records:
-        if not damaged:
+        if not damages:
             raise InputError(f"{name}: no records in this file")
-        number, damage = damaged[0]
+        number, damage = damages[0]
         raise InputError(f"not a results file: {damage}", Position(name, number, damage.column))
-    warnings = [f"{name}:{number}:{damage.column}: damaged line ignored: {damage}" for number, damage in damaged]
-    return RecordList(name, tuple(records), tuple(limited(warnings, f"{name}: %d more damaged lines ignored")))
+    warnings = [f"{name}:{number}:{damage.column}: damaged line ignored: {damage}" for number, damage in damages]
+    return RecordList(name, tuple(records), tuple(limited(warnings, f"{name}: %d more damaged lines ignored", more)))
 
 
-def _read(lines: Iterable[bytes], name: str) -> tuple[list[Record], list[tuple[int, DamageError]]]:
-    """Records of lines, and what is wrong with the other lines, by number."""
+Damages = list[tuple[int, DamageError]]
+"""What is wrong with lines, by number."""
+
+
+def _read(lines: Iterable[bytes], name: str) -> tuple[list[Record], Damages, int]:
+    """Records of lines, what is wrong with the first few other lines, and how many more of these there are.
+
+    A text that does not look like records at all is not read to its end.
+    """
     records: list[Record] = []
-    damaged: list[tuple[int, DamageError]] = []
+    damages: Damages = []
+    more = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             records.append(parse_record(line, name, number))
         except DamageError as error:
-            damaged.append((number, error))
-    return records, damaged
+            if len(damages) <= SHOWN_WARNINGS:
+                damages.append((number, error))
+            else:
+                more += 1
+            if not records and more >= MOST_DAMAGED:
+                break
+    return records, damages, more
 
 
-def limited(messages: list[str], more: str) -> list[str]:
-    """The first few messages, and how many more there are."""
+def limited(messages: list[str], more: str, others: int = 0) -> list[str]:
+    """The first few messages, and how many more there are, including `others` that are not in the list."""
     if len(messages) <= SHOWN_WARNINGS:
         return messages
-    return [*messages[: SHOWN_WARNINGS - 1], more % (len(messages) - SHOWN_WARNINGS + 1)]
+    return [*messages[: SHOWN_WARNINGS - 1], more % (len(messages) + others - SHOWN_WARNINGS + 1)]
 
 
 class RecordFile:
@@ -77,10 +98,13 @@ class RecordFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise InputError(f"{self.path}: cannot be written: {reason or error}") from error
         try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise InputError(f"{self.path}: not a plain file; results are read again and added to")
             self._lock()
             self.records = self._repair()
         except BaseException:
@@ -100,12 +124,15 @@ class RecordFile:
         """Writes a record; a second record of the same trial is a `ValueError`."""
         if record.key in self.done:
             raise ValueError(f"{self.path}: there already is a record of {record.key}")
-        text = json.dumps(record.to_json(), ensure_ascii=False).encode() + b"\n"
+        text = json.dumps(record.to_json()).encode() + b"\n"
+        size = os.fstat(self._file).st_size
         try:
             while text:
                 text = text[os.write(self._file, text) :]
             os.fsync(self._file)
         except OSError as error:
+            with suppress(OSError):  # a full disk: nobody needs half a line
+                os.ftruncate(self._file, size)
             raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
         self.done.add(record.key)
         self.records.append(record)
@@ -134,17 +161,26 @@ class RecordFile:
     def _repair(self) -> list[Record]:
         """The records of the file, once half a line at its end is dropped."""
         name = str(self.path)
-        text = self.path.read_bytes()
+        text = read_whole(name, RECORD_BYTES)
         *lines, rest = text.split(b"\n")
-        records, damaged = _read(lines, name)
-        if damaged:
-            number, damage = damaged[0]
+        records, damages, _ = _read(lines, name)
+        if damages:
+            number, damage = damages[0]
             raise InputError(f"not a record: {damage}", Position(name, number, damage.column))
-        if rest:
-            try:
-                records.append(parse_record(rest, name, len(lines) + 1))
-            except DamageError:
-                os.ftruncate(self._file, len(text) - len(rest))
-            else:
-                os.write(self._file, b"\n")
+        if not rest.strip():
+            return records
+        try:
+            records.append(parse_record(rest, name, len(lines) + 1))
+        except DamageError as damage:
+            if rest[: len(BEGINNING)] != BEGINNING[: len(rest)]:
+                raise InputError(f"not a record: {damage}", Position(name, len(lines) + 1, damage.column)) from None
+            self._change(lambda: os.ftruncate(self._file, len(text) - len(rest)))
+        else:
+            self._change(lambda: os.write(self._file, b"\n"))
         return records
+
+    def _change(self, change: Callable[[], object]) -> None:
+        try:
+            change()
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from saltus.bench import LamaJob, Record, RecordFile, Tally, Trial, make_trials, run_trials
 from saltus.bench.lama import find_driver
@@ -120,12 +120,12 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
         yield lambda tally, record: show_record(tally, record, total)
         return
     columns = (
-        TextColumn("Solving"),
+        output.text_column("Solving"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn(
-            "[green]{task.fields[solved]} solved[/] [red]{task.fields[failed]} failed[/] {task.fields[running]}"
-        ),
+        output.text_column("{task.fields[solved]} solved", "green"),
+        output.text_column("{task.fields[failed]} failed", "red"),
+        output.text_column("{task.fields[running]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=terminal, transient=True) as progress:
@@ -133,7 +133,7 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
 
         def watch(tally: Tally, record: Record | None) -> None:
             del record
-            names = [f"{trial.domain} {trial.problem}".replace("[", "(") for trial in tally.running]
+            names = [f"{trial.domain} {trial.problem}" for trial in tally.running]
             more = f" and {len(names) - 2} more" if len(names) > 2 else ""
             progress.update(
                 bar,
@@ -167,4 +167,4 @@ def show_summary(trials: Sequence[Trial], records: Sequence[Record], tally: Tall
         rows.append((domain, split, outcomes.total(), outcomes[Outcome.FOUND], text))
     columns = ["domain", "split", "problems", "solved", "others"]
     output.console().print(output.table(out.name, columns, rows, left=2, last_left=True))
-    print(f"{tally.outcomes.total():,} of {tally.total:,} trials run now, {tally.recorded:,} recorded before")
+    output.result(f"{tally.outcomes.total():,} of {tally.total:,} trials run now, {tally.recorded:,} recorded before")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
@@ -44,17 +45,17 @@ def explain(
     chosen, name = open_policy(policy, task.domain, device="cpu", seed=seed)
     terminal = output.error_console()
     if terminal.is_terminal:
-        with terminal.status("looking ahead") as status:
+        with terminal.status(Text("looking ahead")) as status:
             taken = 0
 
             def tell(step: Step) -> None:
                 nonlocal taken
                 taken += 1
                 goals = int(step.tree.goals[step.node])
-                status.update(f"jump {taken}: {goals} goals, tree of {len(step.tree):,}")
+                status.update(Text(f"jump {taken}: {goals} goals, tree of {len(step.tree):,}"))
 
             content = trace(task, chosen, name, max_jumps=max_jumps, per_depth=per_depth, see=tell)
     else:
         content = trace(task, chosen, name, max_jumps=max_jumps, per_depth=per_depth)
     write_page(out, explain_page(content))
-    print(f"{ending_text(content)}; page written to {out}")
+    output.result(f"{ending_text(content)}; page written to {out}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import random
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.inspect import FOLDER_HELP, DomainFile, Json, ProblemFile, read_task, read_tasks
 from saltus.errors import InputError
+from saltus.files import write_whole
 from saltus.lookahead import KINDS, ROOT_SUCCESSORS, LookaheadSpec, count_actions, random_action, successor_state
 from saltus.lookahead import lookahead as run_lookahead
 from saltus.lookahead.spec import GOAL_IDENTITIES
@@ -128,14 +129,7 @@ def branching(
         rows.append((suite.name, split, path.stem, task.object_count, average))
     if plot is not None:
         plot_branching(rows, plot)
-    if out is None:
-        write_csv(rows, sys.stdout)
-    else:
-        try:
-            with out.open("w", newline="", encoding="utf-8") as file:
-                write_csv(rows, file)
-        except OSError as error:
-            raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error
+    output.write(to_csv(rows), out)
 
 
 def branching_factor(task: Task, steps: int, rng: random.Random) -> float:
@@ -151,11 +145,13 @@ def branching_factor(task: Task, steps: int, rng: random.Random) -> float:
     return sum(counts) / len(counts)
 
 
-def write_csv(rows: list[tuple[str, str, str, int, float]], file: output.TextFile) -> None:
-    """Writes the rows of `branching` as CSV."""
-    writer = csv.writer(file, lineterminator="\n")
+def to_csv(rows: list[tuple[str, str, str, int, float]]) -> str:
+    """The rows of `branching` as CSV."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["domain", "split", "problem", "objects", "branching"])
     writer.writerows([(*row[:4], f"{row[4]:.2f}") for row in rows])
+    return text.getvalue()
 
 
 def plot_branching(rows: list[tuple[str, str, str, int, float]], path: Path) -> None:
@@ -173,7 +169,9 @@ def plot_branching(rows: list[tuple[str, str, str, int, float]], path: Path) -> 
     axes.set(xscale="log", yscale="log", xlabel="objects", ylabel="applicable actions (average over a random walk)")
     axes.grid(True, which="both", alpha=0.3)
     axes.legend(fontsize="small", ncols=2)
+    picture = io.BytesIO()
     try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
+        figure.savefig(picture, dpi=150, format=path.suffix.removeprefix(".") or "png")
+    except ValueError as error:  # a format that is not known
         raise InputError(f"{path}: cannot be written: {error}") from error
+    write_whole(path, picture.getvalue())

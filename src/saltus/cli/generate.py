@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from saltus.cli import output
 from saltus.cli.inspect import Json
@@ -82,7 +82,7 @@ def generate(
     for entry in wanted:
         check_suite(out, name, entry, count, seed, overrides, force)
     terminal = output.error_console()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = output.text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         for entry in wanted:
             bar = progress.add_task(f"{name} {entry}", total=count)
@@ -96,7 +96,7 @@ def generate(
                 force,
                 lambda done, _, bar=bar: progress.update(bar, completed=done),  # type: ignore[misc]
             )
-            print(f"{plural(len(written), 'problem')} in {written[0].parent}")
+            output.result(f"{plural(len(written), 'problem')} in {written[0].parent}")
 
 
 def parse_sizes(texts: list[str]) -> dict[str, int]:

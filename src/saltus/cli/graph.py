@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from saltus.cli import output
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
@@ -77,7 +77,7 @@ def graph(
     check_size(graph_count * (len(task.objects) + sum(map(len, task.static_atoms))), format, limit)
     graphs = encode((tree, None), Vocabulary.of(task.domain, spec), spec)
     check_size(dump.size(graphs), format, limit)
-    write(render(tree, spec, graphs, format), out)
+    output.write(render(tree, spec, graphs, format), out)
 
 
 def check_size(size: int, form: str, limit: int) -> None:
@@ -109,14 +109,3 @@ def draw(source: str) -> str:
     if done.returncode:
         raise InputError(f"{program} failed: {done.stderr.strip()}")
     return done.stdout
-
-
-def write(text: str, out: Path | None) -> None:
-    """Writes text to a file or to standard output."""
-    if out is None:
-        sys.stdout.write(text)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error

@@ -180,7 +180,7 @@ def validate(
         )
     elif verdict:
         kind = "unit cost" if verdict.unit_cost else "general cost"
-        print(f"valid: {verdict.length} actions, cost {verdict.cost:g} ({kind})")
+        output.result(f"valid: {verdict.length} actions, cost {verdict.cost:g} ({kind})")
     else:
-        print(f"invalid: {verdict.reason}")
+        output.result(f"invalid: {verdict.reason}")
     return ExitCode.SUCCESS if verdict else ExitCode.INVALID_PLAN

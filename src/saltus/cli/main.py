@@ -6,10 +6,11 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import ParamSpec
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ParamSpec
 
 import typer
+from typer.core import TyperGroup
 
 import saltus
 from saltus.cli import (
@@ -27,7 +28,8 @@ from saltus.cli import (
     train_all,
 )
 from saltus.cli.exit_codes import ExitCode, exit_code_of
-from saltus.errors import SaltusError
+from saltus.errors import InputError, SaltusError, printable
+from saltus.files import SIZE_VARIABLE, parse_size
 
 TYPER_USAGE_ERROR = 2
 
@@ -92,8 +94,34 @@ def lost_output(error: OSError | UnicodeError) -> ExitCode:
     return ExitCode.INPUT_ERROR
 
 
+class Commands(TyperGroup):
+    """The commands; an argument that is quoted in a usage error is foreign text, too."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """The context of a command line."""
+        with escaped_errors():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """What the command that the context names returns."""
+        with escaped_errors():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def escaped_errors() -> Iterator[None]:
+    """Within the block, messages of usage errors are escaped."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message") and hasattr(error, "message"):  # click's own, or the copy in typer
+            error.message = printable(str(error.message))
+        raise
+
+
 app = typer.Typer(
     name="saltus",
+    cls=Commands,
     help="Learns general policies for classical planning: trained on small problems, they solve far larger ones.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -106,15 +134,41 @@ for _name, _command in COMMANDS.items():
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"saltus {saltus.__version__}")
+        output.result(f"saltus {saltus.__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=_print_version, is_eager=True),
+    max_file_size: str | None = typer.Option(
+        None,
+        envvar=SIZE_VARIABLE,
+        metavar="SIZE",
+        help="Largest file that is read, such as 64M or 2G (default: 1G for PDDL, less for other files).",
+    ),
 ) -> None:
     del version
+    if max_file_size is not None:
+        context.with_resource(limited_files(max_file_size))
+
+
+@contextlib.contextmanager
+def limited_files(size: str) -> Iterator[None]:
+    """Within the block, another limit on the size of files holds, also in the processes that are started."""
+    before = os.environ.get(SIZE_VARIABLE)
+    try:
+        parse_size(size, "--max-file-size")
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None
+    os.environ[SIZE_VARIABLE] = size
+    try:
+        yield
+    finally:
+        os.environ.pop(SIZE_VARIABLE)
+        if before is not None:
+            os.environ[SIZE_VARIABLE] = before
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,9 @@
-"""Output of the command line: results go to standard output, everything else to standard error."""
+"""Output of the command line: results go to standard output, everything else to standard error.
+
+Text of files, names and plans is foreign: it may hold escape sequences or rich's markup. Nothing else prints in this
+program, and everything here shows such text as it is: control characters are escaped (`errors.printable`), brackets are
+brackets. JSON escapes on its own.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,17 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
+from rich.table import Column, Table
 from rich.text import Text
+
+from saltus.errors import printable
+from saltus.files import write_whole
 
 Entry = TypeVar("Entry")
 
@@ -19,14 +29,16 @@ FILE_WIDTH = 200
 """Width in characters of a table that is not shown on a terminal."""
 
 
-class TextFile(Protocol):
-    """Anything that text can be written to."""
-
-    def write(self, text: str, /) -> object: ...
-
-
 class _Console(Console):
-    """A console that lets the command handle a closed pipe."""
+    """A console without markup that escapes control characters, and lets the command handle a closed pipe."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Segments of anything that is printed; those of rich's own that move the cursor stay as they are."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -34,13 +46,36 @@ class _Console(Console):
 
 def console() -> Console:
     """A console for results; made when needed, so that redirection is noticed. A redirected one takes wide tables."""
-    result = _Console(highlight=False, markup=False)
-    return result if result.is_terminal else _Console(highlight=False, markup=False, width=FILE_WIDTH)
+    result = _Console()
+    return result if result.is_terminal else _Console(width=FILE_WIDTH)
 
 
 def error_console() -> Console:
     """A console for messages and progress."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Console(stderr=True, soft_wrap=True)
+
+
+def text_column(template: str, style: str = "none", table_column: Column | None = None) -> TextColumn:
+    """A column of a progress bar; what is filled in is no markup."""
+    return TextColumn(template, style=style, markup=False, table_column=table_column)
+
+
+def foreign(text: str, style: str = "") -> Text:
+    """Text for tables, escaped before its width is measured."""
+    return Text(printable(text), style=style)
+
+
+def result(text: str, *, flush: bool = False) -> None:
+    """Prints a result on standard output."""
+    print(printable(text), flush=flush)
+
+
+def write(text: str, out: Path | None) -> None:
+    """Writes a result to a file, or prints it if there is none."""
+    if out is None:
+        sys.stdout.write(printable(text))
+    else:
+        write_whole(out, text.encode("utf-8", errors="backslashreplace"))
 
 
 def error(message: str) -> None:
@@ -60,7 +95,7 @@ def note(message: str) -> None:
 
 def _print_line(line: str) -> None:
     with contextlib.suppress(OSError):  # standard error is closed: there is nowhere to print
-        print(line, file=sys.stderr)
+        print(printable(line), file=sys.stderr)
 
 
 def print_json(value: object) -> None:
@@ -72,18 +107,18 @@ def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, last_left: bool = False
 ) -> Table:
     """A table whose first `left` columns hold text, as does the last with `last_left`; the others hold figures."""
-    result = Table(title=Text(title), title_justify="left", header_style="bold")
+    result = Table(title=foreign(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
         text = i < left or (last_left and i == len(columns) - 1)
         result.add_column(column, justify="left" if text else "right", overflow="fold")
     for row in rows:
-        result.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+        result.add_row(*(foreign(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     return result
 
 
 def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
     """The entries one by one, with a progress bar if standard error is a terminal."""
     terminal = error_console()
-    yield from track(
-        entries, description=description, console=terminal, transient=True, disable=not terminal.is_terminal
-    )
+    columns = text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as shown:
+        yield from shown.track(entries, description=description)

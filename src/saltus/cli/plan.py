@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 import time
 from contextlib import suppress
@@ -28,6 +29,7 @@ from saltus.cli.options import (
     limits_of,
 )
 from saltus.errors import ConfigurationError, InputError
+from saltus.files import WriteError, folder_of, is_replaceable
 from saltus.policy.catalogue import AUTO, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
@@ -160,21 +162,39 @@ def ipc_plan(
 
 
 class PlanWriter:
-    """Plan files: one that is replaced, or `.1`, `.2`, … as anytime planners write them."""
+    """Plan files: one that is replaced, or `.1`, `.2`, … as anytime planners write them.
+
+    Plans of an earlier call must not be mistaken for new ones, and must not be lost if the disk is full. So they are
+    hidden under another name until a new plan is written, or until it is clear that there is none. Only plain files
+    are hidden or removed. A device or a FIFO takes all plans, one after the other.
+    """
 
     def __init__(self, path: Path, *, numbered: bool) -> None:
         self.path = path
         self.numbered = numbered
         self.written = 0
         self.cleared = False
+        self.hidden: dict[Path, Path] = {}
+        """Plans of an earlier call, and the names under which they are hidden."""
+        self.modes: dict[Path, int] = {}
+        """Their permissions."""
 
     def check(self, *inputs: Path) -> None:
         """Rejects a path that cannot be written to, or that is an input."""
-        folder = self.path.parent
-        if not folder.is_dir():
-            raise InputError(f"{folder}: no such folder")
+        if not self.path.parent.is_dir():
+            raise InputError(f"{self.path.parent}: no such folder")
         if self.path.is_dir():
             raise InputError(f"{self.path}: is a folder")
+        try:
+            is_replaceable_path = is_replaceable(self.path)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+        if not is_replaceable_path:
+            self.numbered = False
+            return
+        folder = self.path.parent if self.numbered else folder_of(self.path)
+        if not folder.is_dir():
+            raise InputError(f"{folder}: no such folder")
         if not os.access(folder, os.W_OK):
             raise InputError(f"{folder}: cannot be written to")
         places = [self.path, *self.earlier()]
@@ -185,27 +205,59 @@ class PlanWriter:
                         raise ConfigurationError(f"{place}: the plan would overwrite an input file")
 
     def earlier(self) -> list[Path]:
-        """Plans of an earlier call: the file itself, and numbered ones."""
+        """Plans of an earlier call: the file itself, and numbered ones, as far as they are plain files."""
         numbered = re.compile(re.escape(self.path.name) + r"(\.[0-9]{1,9})?")
-        return [path for path in self.path.parent.iterdir() if numbered.fullmatch(path.name) and path.is_file()]
+        return [
+            path
+            for path in self.path.parent.iterdir()
+            if numbered.fullmatch(path.name) and path.is_file() and not path.is_symlink()
+        ]
 
     def clear(self) -> None:
-        """Removes plans of an earlier call, so that none is mistaken for a new one."""
+        """Hides plans of an earlier call, so that none is mistaken for a new one."""
         if self.cleared:
             return
         self.cleared = True
+        if not is_replaceable(self.path):
+            return
         for old in self.earlier():
+            hidden = old.with_name(f".{old.name}.earlier")
             try:
-                old.unlink()
+                self.modes[old] = stat.S_IMODE(old.stat().st_mode)
+                old.rename(hidden)
             except OSError as error:
                 raise InputError(f"{old}: an earlier plan cannot be removed: {error.strerror or error}") from error
+            self.hidden[old] = hidden
+
+    def drop_earlier(self) -> None:
+        """Removes the hidden plans."""
+        for old, hidden in self.hidden.items():
+            try:
+                hidden.unlink()
+            except OSError as error:
+                raise InputError(f"{old}: an earlier plan cannot be removed: {error.strerror or error}") from error
+        self.hidden.clear()
+
+    def restore_earlier(self) -> None:
+        """Gives the hidden plans their names back."""
+        for old, hidden in self.hidden.items():
+            with suppress(OSError):
+                hidden.rename(old)
+        self.hidden.clear()
 
     def write(self, result: PlanResult) -> None:
-        """Writes the plan of a result."""
+        """Writes the plan of a result; the plans of an earlier call are kept if that fails."""
         if result.plan is None or result.cost is None:
             return
         self.written += 1
-        write_plan(self.last_path(), result.plan, result.cost, unit_cost=result.unit_cost)
+        path = self.last_path()
+        try:
+            write_plan(path, result.plan, result.cost, unit_cost=result.unit_cost, mode=self.modes.get(path))
+        except WriteError:
+            self.written -= 1
+            self.restore_earlier()
+            raise
+        self.drop_earlier()
 
     def last_path(self) -> Path:
         """Where the last plan went, or would go."""
@@ -218,9 +270,12 @@ class PlanWriter:
 
 def watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
     """The result of a job; plans are written as they come, and a terminal shows progress on standard error."""
-    result = _watched(job, writer)
-    if not result.outcome.is_rejection:
-        writer.clear()
+    try:
+        result = _watched(job, writer)
+        if not result.outcome.is_rejection:
+            writer.clear()
+    finally:
+        writer.drop_earlier()
     return result
 
 
@@ -307,12 +362,12 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
         jumps += f", {searched}"
     if result.outcome.is_solved and result.plan is not None:
         kind = "unit cost" if result.unit_cost else "general cost"
-        print(f"plan found ({figures.found_by}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")
-        print(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
+        output.result(f"plan found ({figures.found_by}): {len(result.plan):,} actions, cost {result.cost:g} ({kind})")
+        output.result(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""
         hint = "; try --search" if search_may_help(job, result) else ""
-        print(f"no plan: {result.outcome}{reason}; {jumps}, {result.seconds:.2f} s{hint}")
+        output.result(f"no plan: {result.outcome}{reason}; {jumps}, {result.seconds:.2f} s{hint}")
 
 
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:

@@ -67,18 +67,23 @@ def report(
 def print_table(console: Console, table: Table, most: int | None = None) -> None:
     """Prints a table of the report, at most `most` of its rows."""
     result = RichTable(
-        title=Text(table.title), title_justify="left", title_style="bold", header_style="bold", box=box.SIMPLE_HEAD
+        title=output.foreign(table.title),
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
     )
     for column in table.columns:
         group = column.group.split(",")[0]
-        head = Text.assemble((group, "dim"), "\n", column.name) if group else Text(column.name)
+        name = output.foreign(column.name)
+        head = Text.assemble(output.foreign(group, "dim"), "\n", name) if group else name
         result.add_column(head, justify="left" if column.text else "right", overflow="fold", vertical="bottom")
     rows = [row for row in table.rows if row.tried or row.level != "split"]
     shown = rows if most is None else rows[:most]
     for row in shown:
         cells = [_cell(cell) for cell in row.cells]
         if row.level == "split":
-            cells[0] = Text(f"  {row.cells[0].text}")
+            cells[0] = output.foreign(f"  {row.cells[0].text}")
         if row.level == "total":
             result.add_section()
         result.add_row(*cells, style={"whole": "bold", "total": "bold", "split": "dim"}.get(row.level, ""))
@@ -92,4 +97,4 @@ def print_table(console: Console, table: Table, most: int | None = None) -> None
 def _cell(cell: Cell) -> Text:
     style = {"better": "green", "worse": "red", "bad": "red"}.get(cell.sign, "")
     mark = {"better": "▲", "worse": "▼"}.get(cell.sign, "") if cell.share is not None else ""
-    return Text(cell.text + mark, style=style)
+    return output.foreign(cell.text + mark, style)

@@ -16,7 +16,6 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
-    TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
@@ -90,7 +89,7 @@ def train(
         warn=output.warning,
     )
     stopped_by = follow(run, seconds)
-    print("\n".join(run.summary(stopped_by)))
+    output.result("\n".join(run.summary(stopped_by)))
 
 
 def follow(run: Run, seconds: float | None) -> str:
@@ -148,10 +147,10 @@ def columns(terminal: Console) -> list[ProgressColumn]:
     is_wide = terminal.width >= WIDE
     name = Column(no_wrap=True, overflow="ellipsis", max_width=30 if is_wide else 12)
     return [
-        TextColumn("{task.description}", table_column=name),
+        output.text_column("{task.description}", table_column=name),
         *([BarColumn(bar_width=20)] if is_wide else []),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}", table_column=Column(no_wrap=True)),
+        output.text_column("{task.fields[text]}", table_column=Column(no_wrap=True)),
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
     ]
@@ -196,4 +195,4 @@ def ipc_learn(
     written = run.output.written
     if not written:
         raise WriteError(f"{run.output.policy}: cannot be written")
-    print(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {run.output.policy}")
+    output.result(f"{written} {'policy' if written == 1 else 'policies'}, the last one in {run.output.policy}")

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from saltus.cli import output
 from saltus.cli.options import Device, Ray, check_device, seconds_of
 from saltus.cli.train import Config, Settings, TimeLimit
 from saltus.errors import ConfigurationError, suggestion
@@ -78,7 +79,7 @@ def train_all(
         for ended in finished:
             job, result = wanted[ended.number], ended.result
             code = code or result.exit_code
-            print(f"{job.suite} seed {job.seed}: {result.summary}", flush=True)
+            output.result(f"{job.suite} seed {job.seed}: {result.summary}", flush=True)
     return code
 
 

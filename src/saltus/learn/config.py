@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from saltus.errors import ConfigurationError, shorten, suggestion
+from saltus.errors import ConfigurationError, InputError, shorten, suggestion
+from saltus.files import SETTINGS_BYTES, read_whole
 from saltus.graph import EncodingSpec
 from saltus.lookahead import LookaheadSpec
 from saltus.model import ModelSpec
@@ -291,8 +292,10 @@ def _read(source: str, seen: tuple[Path, ...]) -> Values:
     if path in seen:
         raise ConfigurationError(f"configuration {path}: extends itself")
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        table = tomllib.loads(read_whole(path, SETTINGS_BYTES).decode("utf-8"))
+    except InputError as error:
+        raise ConfigurationError(f"configuration {error}") from error
+    except UnicodeDecodeError as error:
         raise ConfigurationError(f"configuration {path}: cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"configuration {path}: {error}") from error

@@ -26,14 +26,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.files import WriteError, lock, write_whole
+from saltus.files import SETTINGS_BYTES, WriteError, lock, read_whole, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.saved_state import seconds, whole
 from saltus.learn.trainer import Trainer
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.model.schema import read_value
-from saltus.model.tensor_file import MAX_HEADER, DamageError, open_plain, parse_json, read_header
+from saltus.model.tensor_file import DamageError, open_plain, parse_json, read_header
 from saltus.policy.catalogue import RUN_POLICY, numbered_files, policy_name
 
 STATE_KEY = "saltus-run"
@@ -97,6 +97,8 @@ class RunFolder:
     warn: Callable[[str], None] = lambda message: None
     written: int = 0
     """How often a better policy was saved."""
+    unsaved: str = ""
+    """What the last save could not write, and why; empty if all is saved."""
     _writer: Any = field(default=None, repr=False)
     _held: int | None = field(default=None, repr=False)
 
@@ -151,9 +153,10 @@ class RunFolder:
     def describe(self) -> RunDescription:
         """The description in `config.json`; a missing or damaged one is an `InputError`."""
         path = self.path / "config.json"
+        if not path.exists():
+            raise InputError(f"{self.path}: no run to resume: there is no config.json")
         try:
-            with open_plain(path) as file:
-                values = parse_json(file.read(MAX_HEADER))
+            values = parse_json(read_whole(path, SETTINGS_BYTES))
             if values.pop("version", None) != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
             problems = read_value(str, values.pop("problems", None), "problems")
@@ -162,9 +165,7 @@ class RunFolder:
             for section in values:
                 read_value(dict, values[section], section)
             return RunDescription(problems, seed, configuration_of(values), start)
-        except FileNotFoundError as error:
-            raise InputError(f"{self.path}: no run to resume: there is no config.json") from error
-        except (OSError, DamageError, ConfigurationError) as error:
+        except (DamageError, ConfigurationError) as error:
             raise InputError(f"{path}: damaged: {error}") from error
 
     # -- log ---------------------------------------------------------------------------------------------------------
@@ -221,8 +222,10 @@ class RunFolder:
             values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
             write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
         except (WriteError, OSError) as error:
-            self.warn(f"state not saved: {error}")
+            self.unsaved = f"state not saved: {error}"
+            self.warn(self.unsaved)
             return False
+        self.unsaved = ""
         return True
 
     def load_state(self, trainer: Trainer, start: Start | None = None) -> float:
@@ -285,7 +288,8 @@ class RunFolder:
         try:
             write_whole(self.policy, self.checkpoint(best.episode).read_bytes())
         except (WriteError, OSError) as error:
-            self.warn(f"best policy, of episode {best.episode}, not restored: {error}")
+            self.unsaved = f"best policy, of episode {best.episode}, not restored: {error}"
+            self.warn(self.unsaved)
 
     def episode_of(self, path: Path) -> int | None:
         """Episode of a saved policy; None if there is none that can be read."""
@@ -301,6 +305,9 @@ class NumberedPolicies:
 
     Numbers go on from those of earlier runs, since planners take the highest.
     """
+
+    unsaved = ""
+    """There is no state to save."""
 
     def __init__(self, prefix: Path, warn: Callable[[str], None]) -> None:
         if not prefix.parent.is_dir():

@@ -114,11 +114,14 @@ class Run:
         """Closing lines for people to read: how the run ended, how good the best policy is, and where it is.
 
         `stopped_by` names what ended the run from outside, such as a signal. Otherwise the yardstick goal-count is
-        measured on the validation problems, to compare with, unless `stop` returns True meanwhile.
+        measured on the validation problems, to compare with, unless `stop` returns True meanwhile. A run whose last
+        save failed is a `WriteError`.
         """
         trainer, policy, best = self.trainer, self.output.policy, self.trainer.best
         if not policy.exists():
             raise WriteError(f"{policy}: cannot be written; the last state of the run is in {self.folder}")
+        if self.output.unsaved:
+            raise WriteError(f"{self.output.unsaved}; {self.folder} holds the run as of its last save")
         reason = stopped_by or self.stopped_by
         why = f"stopped by {reason}" if reason else "stable" if trainer.is_stable else "done"
         resumable = reason and not isinstance(self.output, NumberedPolicies)

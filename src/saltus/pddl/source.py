@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from saltus import _kernel
 from saltus.errors import InputError, PddlError, Position
+from saltus.files import PDDL_BYTES, read_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ MAX_NESTING = 200
 """Deepest nesting of parentheses; real domains come nowhere near it, and deeper text is garbage or an attack."""
 
 MAX_BYTES = 2**31 - 1
-"""Size of the largest file: offsets have 32 bits."""
+"""Size of the largest text, whatever the limit on files is: offsets have 32 bits."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -64,17 +64,7 @@ class Source:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Source:
         """Tokens of a file; a file that cannot be read raises an `InputError` with its name."""
-        name = os.fspath(path)
-        try:
-            size = Path(path).stat().st_size
-            if size > MAX_BYTES:
-                raise InputError(f"{name}: file of {size:,} bytes is too large (limit {MAX_BYTES:,})")
-            text = Path(path).read_bytes()
-        except OSError as error:
-            raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
-        except ValueError as error:  # no file can have such a name
-            raise InputError(f"{name!r}: cannot be read: {error}") from error
-        return cls.from_bytes(text, name)
+        return cls.from_bytes(read_whole(path, PDDL_BYTES), os.fspath(path))
 
     @classmethod
     def from_bytes(cls, text: bytes, name: str = "<text>", scan: Scanner = _kernel.scan) -> Source:

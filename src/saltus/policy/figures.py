@@ -10,13 +10,17 @@ figure is a line here and a line where it is measured.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, Self
 
 from saltus.policy.outcome import Limits, Outcome
+
+MOST_COUNT = 2**63
+"""Counts of a record are smaller, so that they can be added up and drawn."""
+MOST_NUMBER = 1e100
+"""So are its other numbers, for the same reason."""
 
 
 class Kind(Enum):
@@ -36,9 +40,9 @@ class Kind(Enum):
         """Whether a value read from JSON is of this kind."""
         match self:
             case Kind.COUNT:
-                return type(value) is int and value >= 0
+                return type(value) is int and 0 <= value < MOST_COUNT
             case Kind.SECONDS | Kind.NUMBER:
-                return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+                return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_NUMBER
             case Kind.FLAG:
                 return isinstance(value, bool)
             case Kind.TEXT:

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, shorten
+
+MOST_LIMIT = 1e100
+"""Limits are smaller, so that one can reckon with them."""
 
 
 class Outcome(StrEnum):
@@ -103,10 +106,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in (("time limit", self.seconds), ("memory limit", self.memory_mb)):
-            if value is not None and not 0 < value < float("inf"):
-                raise ConfigurationError(f"{name} is {value}, expected more than 0")
-        if self.max_jumps is not None and self.max_jumps < 0:
-            raise ConfigurationError(f"max_jumps is {self.max_jumps}, expected at least 0")
+            if value is not None and not 0 < value < MOST_LIMIT:
+                raise ConfigurationError(f"{name} is {shorten(str(value))}, expected more than 0")
+        if self.max_jumps is not None and not 0 <= self.max_jumps < MOST_LIMIT:
+            raise ConfigurationError(f"max_jumps is {shorten(str(self.max_jumps))}, expected at least 0")
 
 
 GREEDY_SHARE = 0.5

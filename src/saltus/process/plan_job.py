@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from saltus.errors import SaltusError
+from saltus.files import check_plain_file
 from saltus.model.description import read_description
-from saltus.model.tensor_file import open_plain
 from saltus.policy.catalogue import AUTO, policy_name, policy_path
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
@@ -134,9 +134,10 @@ class PlanJob(Job[PlanResult]):
 def file_hash(path: str) -> str:
     """Hash of a file's bytes, or of its name if it cannot be read: the job will say why."""
     try:
-        with open_plain(path) as file:
+        check_plain_file(path)
+        with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except (OSError, ValueError):
+    except OSError:
         return hashlib.sha256(path.encode()).hexdigest()
 
 

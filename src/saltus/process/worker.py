@@ -67,7 +67,7 @@ class Worker:
         """Redirects all further output of this process to the end of a file."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
             raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
         for stream in (1, 2):

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from saltus.bench.records import limited
-from saltus.errors import InputError
-from saltus.files import parse_object, read_lines
+from saltus.errors import InputError, shorten
+from saltus.files import SETTINGS_BYTES, parse_object, read_lines, read_whole
 
 LOG = "log.jsonl"
 CONFIG = "config.json"
+MOST_EPISODES = 2**31
+"""Numbers of episodes are smaller; anything else is damage."""
 DEPTH = 3
 """Levels of subfolders in which runs are sought."""
 
@@ -114,8 +116,9 @@ def read_run(folder: str | Path) -> Run:
             continue
         if entry.get("kind") in kinds:
             episode = entry.get("episode")
-            if type(episode) is not int or episode < 0:
-                warnings.append(f"{path}:{number}: line ignored: episode is {episode!r}, expected a whole number")
+            if type(episode) is not int or not 0 <= episode < MOST_EPISODES:
+                found = shorten(repr(episode))
+                warnings.append(f"{path}:{number}: line ignored: episode is {found}, expected a whole number")
                 continue
             kinds[entry["kind"]][episode] = _numbers(entry)
     if lines and not any(kinds.values()):
@@ -137,11 +140,11 @@ def _numbers(entry: dict[str, Any]) -> Entry:
 
 def _read_config(path: Path) -> tuple[dict[str, Any], list[str]]:
     """The run's configuration, empty if there is none, and warnings about it."""
-    try:
-        content = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    if not path.exists():
         return {}, []
-    except (OSError, ValueError, RecursionError) as error:
+    try:
+        content = json.loads(read_whole(path, SETTINGS_BYTES))
+    except (InputError, ValueError, RecursionError) as error:
         return {}, [f"{path}: cannot be read, so the run is named after its folder: {error}"]
     return (content, []) if isinstance(content, dict) else ({}, [f"{path}: not a JSON object"])
 

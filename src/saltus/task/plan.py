@@ -6,10 +6,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
-from saltus.errors import InputError, PlanError, Position
-from saltus.files import write_whole
+from saltus.errors import PlanError, Position
+from saltus.files import PLAN_BYTES, read_whole, write_whole
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +41,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     """Plan in a file; a line that is not an action is a `PlanError` with its position."""
     name = os.fspath(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+        text = read_whole(path, PLAN_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise PlanError(f"{name}: not a plan file: it is not text") from error
     return parse_plan(text, name)
@@ -76,6 +73,8 @@ def format_plan(plan: Plan, cost: float, *, unit_cost: bool) -> str:
     return f"{actions}; cost = {number} ({kind})\n"
 
 
-def write_plan(path: str | os.PathLike[str], plan: Plan, cost: float, *, unit_cost: bool) -> None:
-    """Writes a plan file, whole or not at all: a reader never sees half a plan."""
-    write_whole(path, format_plan(plan, cost, unit_cost=unit_cost))
+def write_plan(
+    path: str | os.PathLike[str], plan: Plan, cost: float, *, unit_cost: bool, mode: int | None = None
+) -> None:
+    """Writes a plan file, whole or not at all: a reader never sees half a plan. `mode` is for `write_whole`."""
+    write_whole(path, format_plan(plan, cost, unit_cost=unit_cost), mode=mode)

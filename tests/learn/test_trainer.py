@@ -21,7 +21,7 @@ from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, collect, search
 from saltus.learn.trainer import Trainer, linear
 from saltus.learn.validation import Coverage, Validation, measure
-from saltus.lookahead import lookahead
+from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.policy import Decision, Ending, GoalCountPolicy, Policy
 from saltus.task import Task
 
@@ -356,3 +356,103 @@ def test_coverage_counts_jumps_and_actions_of_solved_problems() -> None:
 def test_nothing_to_learn_from_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="no problem"):
         Trainer(load_configuration("tiny"), [])
+
+
+# -- interrupted -----------------------------------------------------------------------------------------------------
+
+INTERRUPTED = [*SHORT, "searches=1", "search_decisions=5", "average=0.9", "target_every=2"]
+
+
+class Interruption:
+    """A predicate that is true from the time on that it was asked so often."""
+
+    def __init__(self, after: int | None = None) -> None:
+        self.after = after
+        self.asked = 0
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self.after is not None and self.asked > self.after
+
+
+@pytest.mark.parametrize("kind", ["ad", "ext"])
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(kind: str) -> None:
+    """Wherever it was interrupted: in rollouts, searches, gradient steps or validations."""
+    tasks = small_tasks("blocksworld", 6)
+    configuration = load_configuration("tiny", [*INTERRUPTED, f"encoding.kind={kind}"])
+
+    def fresh() -> Trainer:
+        return Trainer(configuration, tasks[:4], tasks[4:], seed=7)
+
+    whole, calls = fresh(), Interruption()
+    list(whole.train(interrupt=calls))
+    assert calls.asked > 300  # far more often than there are episodes
+    for after in range(0, calls.asked, calls.asked // 6):
+        broken = fresh()
+        events = list(broken.train(interrupt=Interruption(after)))
+        assert broken.episode == len([event for event in events if event.kind == "episode"])
+        assert len(broken.validations) == len(events) - broken.episode
+        assert len(events) < 6
+        restored = fresh()
+        restored.set_state(*broken.get_state())
+        for trainer in (restored, broken):  # in another process, and in the same one
+            list(trainer.train())
+            assert weights_hash(trainer) == weights_hash(whole)
+            assert trainer.validations == whole.validations
+            assert trainer.best == whole.best
+
+
+def test_an_interrupted_episode_changes_nothing() -> None:
+    tasks = small_tasks("blocksworld", 4)
+    trainer = Trainer(load_configuration("tiny", INTERRUPTED), tasks[:3], tasks[3:], seed=7)
+    steps = trainer.learner.descend
+    next(iter(trainer.train()))
+    before = trainer.get_state()
+    asked: list[bool] = []
+    trainer.learner.descend = lambda *arguments: (steps(*arguments), asked.append(True))[0]  # type: ignore[method-assign]
+    assert list(trainer.train(interrupt=lambda: len(asked) == 2)) == []  # after two of three gradient steps
+    after = trainer.get_state()
+    assert after[1] == before[1]
+    assert after[0].keys() == before[0].keys()
+    assert all(torch.equal(after[0][name], value) or name.endswith("bound") for name, value in before[0].items())
+
+
+def test_an_endless_validation_is_interrupted_and_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = small_tasks("blocksworld", 4)
+
+    def endless(policy: Policy, tasks: Sequence[Task], least_jumps: int, check: Any) -> Coverage:
+        while True:
+            is_validating.append(True)
+            check()
+
+    is_validating: list[bool] = []
+    trainer = Trainer(load_configuration("tiny", SHORT), tasks[:3], tasks[3:], seed=7)
+    with monkeypatch.context() as patched:
+        patched.setattr("saltus.learn.trainer.measure", endless)
+        events = list(trainer.train(interrupt=lambda: len(is_validating) > 1000))
+    assert [event.kind for event in events] == ["episode", "episode"]
+    assert trainer.validations == []
+    rest = [(event.kind, event.episode) for event in trainer.train()]
+    assert rest == [("validation", 2), ("episode", 3), ("episode", 4), ("validation", 4)]
+
+
+def test_the_yardstick_can_be_interrupted() -> None:
+    tasks = small_tasks("blocksworld", 4)
+    trainer = Trainer(load_configuration("tiny", SHORT), tasks[:3], tasks[3:], seed=7)
+    assert trainer.measure_goal_count() is not None
+    assert trainer.measure_goal_count(Interruption(1)) is None
+
+
+def test_measuring_asks_before_every_jump() -> None:
+    """A policy that never arrives is stopped between its jumps."""
+    calls = Interruption(20)
+
+    def check() -> None:
+        if calls():
+            raise KeyError("stop")
+
+    with pytest.raises(KeyError, match="stop"):
+        measure(
+            GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="flat")), [chain(90, goal=89)], 10**9, check
+        )
+    assert calls.asked == 21

@@ -12,7 +12,7 @@ from saltus.cli import output
 from saltus.cli.inspect import Json
 
 if TYPE_CHECKING:
-    from saltus.model.description import PolicyDescription
+    from saltus.model.schema import PolicyDescription
 
 
 def policies(
@@ -60,22 +60,25 @@ def policies(
 
 def facts(name: str, policy: PolicyDescription) -> dict[str, Any]:
     """The columns of the table for one policy; a dash where its record says nothing."""
-    record = policy.record
-    validation = record.get("validation") or {}
-    coverage = [
-        f"{part['solved']} of {part['problems']}" if part else "-"
-        for part in (validation.get("held_out"), validation.get("larger"))
-    ]
+
+    def shown(*keys: str) -> str | int | float:
+        found = policy.recorded(*keys)
+        return "-" if found is None else found
+
+    def coverage(part: str) -> str:
+        solved, problems = (policy.recorded("validation", part, key) for key in ("solved", "problems"))
+        return "-" if solved is None or problems is None else f"{solved} of {problems}"
+
     return {
         "policy": name,
         "method": policy.method,
-        "domain": str(record.get("domain", "-")),
-        "layers": policy.layers,
+        "domain": shown("domain"),
+        "layers": policy.model.layers,
         "weights": policy.weights,
-        "seed": record.get("seed", "-"),
-        "from": (record.get("start") or {}).get("policy", "-"),
-        "episode": record.get("episode", "-"),
-        "validation": coverage[0],
-        "larger": coverage[1],
-        "trained": str(record.get("date", "-")),
+        "seed": shown("seed"),
+        "from": shown("start", "policy"),
+        "episode": shown("episode"),
+        "validation": coverage("held_out"),
+        "larger": coverage("larger"),
+        "trained": shown("date"),
     }

@@ -56,7 +56,7 @@ def train(
     """Learn a policy from a folder of small problems.
 
     The best policy on the problems in FOLDER/validation is kept; without that folder, the largest quarter of the
-    training problems is held out. Ctrl-C or SIGTERM ends the run after the current episode; --resume goes on with it.
+    training problems is held out. Ctrl-C or SIGTERM ends the run at once; --resume goes on after its last episode.
 
     Example:
 
@@ -99,7 +99,7 @@ def stop_signals() -> Iterator[list[str]]:
         if caught:
             raise KeyboardInterrupt
         caught.append(signal.Signals(number).name)
-        output.warning(f"{caught[0]}: the run ends after this episode")
+        output.warning(f"{caught[0]}: the run is saved as of the last episode")
 
     before = {number: signal.signal(number, catch) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

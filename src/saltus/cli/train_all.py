@@ -37,7 +37,7 @@ def train_all(
     """Train policies for many domains and seeds in parallel.
 
     Existing runs are resumed, and finished runs are left alone. Each run writes its output to train.log in its folder.
-    Ctrl-C or SIGTERM ends all runs after their current episode; a second one kills them.
+    Ctrl-C or SIGTERM ends all runs, which lose their present episode; a second one kills them.
 
     Example:
 

@@ -18,6 +18,7 @@ same in both states, and their copies would carry the same atoms twice; so only 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,8 +54,8 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if len(self.number) < len(self.relations):
-            names = [relation.name for relation in self.relations]
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            counts = Counter(relation.name for relation in self.relations)
+            twice = next(name for name, count in counts.items() if count > 1)
             raise ConfigurationError(
                 f"vocabulary: two relations are named {twice!r}; rename a predicate, type or action"
             )

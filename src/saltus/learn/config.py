@@ -31,6 +31,11 @@ BOOTSTRAPS = ("mellowmax", "max")
 SELECTIONS = ("larger", "paper")
 GUIDES = ("goal-count", "policy")
 
+LARGEST = 10**12
+"""Largest value of any whole number."""
+
+MAX_REPLAY = 10**7
+
 Spec = TypeVar("Spec")
 
 
@@ -189,6 +194,12 @@ class TrainingSpec:
         for name, bound in least.items():
             if not getattr(self, name) >= bound:
                 raise ConfigurationError(f"training: {name} is {getattr(self, name)}, expected at least {bound}")
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, int) and value > LARGEST:
+                raise ConfigurationError(f"training: {entry.name} is {value}, expected at most {LARGEST:,}")
+        if self.replay > MAX_REPLAY:
+            raise ConfigurationError(f"training: replay is {self.replay}, expected at most {MAX_REPLAY:,}")
         for name in ("learning_rate", "learning_rate_end", "temperature", "temperature_end", "mellowmax_factor"):
             if not getattr(self, name) > 0:
                 raise ConfigurationError(f"training: {name} is {getattr(self, name)}, expected more than 0")

@@ -5,7 +5,7 @@ Transitions are saved with a run as states and goals; their trees are built agai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import islice
@@ -65,15 +65,19 @@ def collect(
     temperature: float,
     take_goals: bool,
     rng: np.random.Generator,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Trajectory]:
-    """One trajectory per number of a task, run in parallel with Boltzmann exploration."""
+    """One trajectory per number of a task, run in parallel with Boltzmann exploration.
+
+    `check` is called before every jump; what it raises ends them all.
+    """
     chooser = Boltzmann(temperature, rng)
     dead_end_rule = DeadEndRule.when_exploring(policy.lookahead)
     rollouts = [
         Rollout(tasks[number], chooser, take_goals=take_goals, dead_end_rule=dead_end_rule) for number in numbers
     ]
     states = [[rollout.state] for rollout in rollouts]
-    for steps in run_rollouts(policy, rollouts):
+    for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
             states[i].append(step.successor)
         if rollouts and max(rollout.jumps for rollout in rollouts) >= horizon:
@@ -84,10 +88,21 @@ def collect(
     ]
 
 
-def search(policy: Policy, task: Task, number: int, decisions: int) -> Trajectory | None:
-    """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None."""
-    found = JumpSearch(policy, task)
+def search(
+    policy: Policy, task: Task, number: int, decisions: int, check: Callable[[], None] = lambda: None
+) -> Trajectory | None:
+    """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None.
+
+    `check` is called after every decision and every dead end; what it raises ends the search.
+    """
+
+    def never_expired() -> bool:
+        check()
+        return False
+
+    found = JumpSearch(policy, task, expired=never_expired)
     for node, decision in islice(found.run(), decisions):
+        check()
         if found.solution is not None:
             tree = decision.tree
             states = [tree.state_of(int(tree.goal_nodes[0]))]
@@ -128,7 +143,8 @@ def transitions_of(
 
 # -- as arrays, to be saved with a run -------------------------------------------------------------------------------
 
-_CODES = ("state", "successor", "goal_positive", "goal_negative", "tree_positive", "tree_negative")
+CODES = ("state", "successor", "goal_positive", "goal_negative", "tree_positive", "tree_negative")
+"""Arrays of atoms; each comes with an array of offsets."""
 
 
 def _codes_of(transition: Transition) -> tuple[NDArray[np.int64], ...]:
@@ -151,7 +167,7 @@ def pack_transitions(transitions: Sequence[Transition]) -> dict[str, NDArray[Any
         "final": np.array([int(transition.final) for transition in transitions], np.int64),
         "bound": np.array([transition.bound for transition in transitions], np.float64),
     }
-    for i, name in enumerate(_CODES):
+    for i, name in enumerate(CODES):
         parts = [column[i] for column in columns]
         arrays[name] = np.concatenate([np.zeros(0, np.int64), *parts])
         arrays[name + "_offset"] = np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)

@@ -22,19 +22,27 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.files import SETTINGS_BYTES, WriteError, lock, read_whole, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
 from saltus.learn.events import EpisodeReport, Event
+from saltus.learn.saved_state import seconds, whole
 from saltus.learn.trainer import Trainer
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
+from saltus.model.schema import read_value
+from saltus.model.tensor_file import DamageError, open_plain, parse_json, read_header
 from saltus.policy.catalogue import RUN_POLICY, numbered_files, policy_name
 
 STATE_KEY = "saltus-run"
 VERSION = 1
+
+MAX_SEED = 2**63 - 1
+
+MAX_STATE_HEADER = 100_000_000
+"""Largest header of a state, in bytes: it holds all validations."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,8 @@ class Start:
         digest = hashlib.sha256()
         for name, value in sorted(file.network.state_dict().items()):
             digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
-        record = file.record
-        return cls(policy_name(path), digest.hexdigest()[:16], record.get("seed"), record.get("episode"))
+        seed, episode = (value if type(value := file.record.get(key)) is int else None for key in ("seed", "episode"))
+        return cls(policy_name(path), digest.hexdigest()[:16], seed, episode)
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,10 @@ class RunDescription:
     configuration: Configuration
     start: Start | None = None
     """None for random weights."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ConfigurationError(f"seed is {self.seed}, expected 0 to 2^63 - 1")
 
     def to_json(self) -> str:
         """Text of `config.json`."""
@@ -144,13 +156,16 @@ class RunFolder:
         if not path.exists():
             raise InputError(f"{self.path}: no run to resume: there is no config.json")
         try:
-            values = json.loads(read_whole(path, SETTINGS_BYTES))
-            if values.pop("version") != VERSION:
+            values = parse_json(read_whole(path, SETTINGS_BYTES))
+            if values.pop("version", None) != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
-            problems, seed = str(values.pop("problems")), int(values.pop("seed"))
-            start = values.pop("start", None)
-            return RunDescription(problems, seed, configuration_of(values), Start(**start) if start else None)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            problems = read_value(str, values.pop("problems", None), "problems")
+            seed = read_value(int, values.pop("seed", None), "seed")
+            start = read_value(Start | None, values.pop("start", None), "start")
+            for section in values:
+                read_value(dict, values[section], section)
+            return RunDescription(problems, seed, configuration_of(values), start)
+        except (DamageError, ConfigurationError) as error:
             raise InputError(f"{path}: damaged: {error}") from error
 
     # -- log ---------------------------------------------------------------------------------------------------------
@@ -223,23 +238,26 @@ class RunFolder:
             self._cut_log(0)
             return 0.0
         try:
-            with safe_open(str(self.state), framework="pt") as file:
-                values = json.loads((file.metadata() or {})[STATE_KEY])
-                if values["version"] != VERSION:
-                    raise InputError(f"{self.state}: made by another version of the program")
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
+            with open_plain(self.state) as file:
+                header = read_header(file, MAX_STATE_HEADER)
+                values = parse_json(header.metadata.get(STATE_KEY, ""))
+                if values.get("version") != VERSION:
+                    raise InputError("made by another version of the program")
+                file.seek(0)
+                tensors = load(file.read(header.size))
+            size, elapsed = whole(values, "log_bytes"), seconds(values, "elapsed")
             trainer.set_state(tensors, values)
-        except InputError:
-            raise
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        except InputError as error:
+            raise InputError(f"{self.state}: {error}") from error
+        except (SafetensorError, OSError, ValueError, RuntimeError) as error:
             raise InputError(f"{self.state}: damaged: {error}") from error
         if trainer.episode > trainer.spec.episodes:
             raise ConfigurationError(
                 f"--resume: the run has already made {trainer.episode} episodes; training.episodes is "
                 f"{trainer.spec.episodes}, expected at least as many"
             )
-        self._cut_log(int(values["log_bytes"]))
-        return float(values["elapsed"])
+        self._cut_log(size)
+        return elapsed
 
     def _cut_log(self, size: int) -> None:
         """Cuts the log after the last whole line within `size` bytes; a log that lost its end is not made longer."""
@@ -276,9 +294,10 @@ class RunFolder:
     def episode_of(self, path: Path) -> int | None:
         """Episode of a saved policy; None if there is none that can be read."""
         try:
-            return int(load_policy_file(path).record["episode"])
-        except (SaltusError, KeyError, TypeError, ValueError):
+            episode = load_policy_file(path).record.get("episode")
+        except SaltusError:
             return None
+        return episode if type(episode) is int else None
 
 
 class NumberedPolicies:

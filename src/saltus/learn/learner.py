@@ -215,6 +215,30 @@ class Learner:
                     mean.lerp_(weight, 1.0 - self.spec.average)
         return loss.packed
 
+    # -- for a while in memory ---------------------------------------------------------------------------------------
+
+    def remember(self) -> list[Tensor]:
+        """Copies of everything that gradient steps change."""
+        return [tensor.clone() for tensor in self._changing()]
+
+    def go_back(self, remembered: list[Tensor]) -> None:
+        """Undoes all gradient steps since `remember`. Tensors stay where they are, since recorded steps know them."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        changing = self._changing()
+        with torch.no_grad():
+            for tensor, value in zip(changing, remembered, strict=False):
+                tensor.copy_(value)
+            for tensor in changing[len(remembered) :]:  # moments that Adam has made since; they begin with zero
+                tensor.zero_()
+
+    def _changing(self) -> list[Tensor]:
+        """Weights of the networks, then the optimiser's moments, of which there are none before the first step."""
+        modules = [module for module in (self.network, self.target, self.averaged) if module is not None]
+        weights = [value.detach() for module in modules for value in module.state_dict().values()]
+        moments = [entry for state in self.optimiser.state.values() for entry in state.values()]
+        return weights + [entry for entry in moments if isinstance(entry, Tensor)]
+
     # -- saved with a run --------------------------------------------------------------------------------------------
 
     def get_state(self) -> dict[str, Tensor]:

@@ -55,6 +55,17 @@ class Replay:
         if len(numbers):
             self.highest = max(self.highest, float(self.priority[numbers].max()))
 
+    # -- for a while in memory ---------------------------------------------------------------------------------------
+
+    def remember(self) -> tuple[list[Transition], NDArray[np.float64], float, int]:
+        """What `go_back` takes. Transitions never change, so they are not copied."""
+        return self.transitions.copy(), self.priority.copy(), self.highest, self._next
+
+    def go_back(self, remembered: tuple[list[Transition], NDArray[np.float64], float, int]) -> None:
+        """Undoes everything since `remember`."""
+        transitions, priority, self.highest, self._next = remembered
+        self.transitions, self.priority = transitions.copy(), priority.copy()
+
     # -- saved with a run --------------------------------------------------------------------------------------------
 
     def get_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

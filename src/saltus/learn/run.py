@@ -61,9 +61,10 @@ class Run:
     def events(self, stop: Callable[[], bool] = lambda: False, seconds: float | None = None) -> Iterator[Event]:
         """Trains, and yields an event per episode and per validation.
 
-        Training ends after the last episode, when validations are stable, when `stop` returns True after an episode,
-        or when the run has taken so many seconds in all, before it was resumed included. A run that the time limit
-        ends is validated first, for which some of the time is kept free.
+        Training ends after the last episode, when validations are stable, when the run has taken so many seconds in
+        all, before it was resumed included, or when `stop` returns True. A run that the time limit ends is validated
+        first, for which some of the time is kept free. `stop` is asked all the time and should take no time; it gives
+        up the present episode or validation. The run is saved as of the episode before.
         """
         started = time.monotonic() - self.elapsed
         trainer, spec = self.trainer, self.trainer.spec
@@ -71,20 +72,23 @@ class Run:
         self.stopped_by = ""
         is_told = False
 
-        def is_over() -> bool:
+        def is_stopped() -> bool:
             nonlocal is_told
             is_told = is_told or stop()
-            if is_told or seconds is None:
+            return is_told
+
+        def is_over() -> bool:
+            if is_stopped() or seconds is None:
                 return is_told
             reserved = 0.0 if trainer.is_validated else min(trainer.validation_seconds, RESERVED_SHARE * seconds)
             return time.monotonic() - started >= seconds - reserved
 
         def train() -> Iterator[Event]:
-            yield from trainer.train(is_over)
+            yield from trainer.train(is_over, is_stopped)
             if trainer.episode < spec.episodes and not trainer.is_stable and not is_told:
                 self.stopped_by = TIME_LIMIT
-                if not trainer.is_validated:
-                    yield trainer.validate()
+                if not trainer.is_validated and (validation := trainer.try_validation(is_stopped)) is not None:
+                    yield validation
 
         self.output.begin(trainer)
         try:
@@ -106,11 +110,12 @@ class Run:
         finally:
             self.output.close()
 
-    def summary(self, stopped_by: str = "") -> list[str]:
+    def summary(self, stopped_by: str = "", stop: Callable[[], bool] = lambda: False) -> list[str]:
         """Closing lines for people to read: how the run ended, how good the best policy is, and where it is.
 
         `stopped_by` names what ended the run from outside, such as a signal. Otherwise the yardstick goal-count is
-        measured on the validation problems, to compare with. A run whose last save failed is a `WriteError`.
+        measured on the validation problems, to compare with, unless `stop` returns True meanwhile. A run whose last
+        save failed is a `WriteError`.
         """
         trainer, policy, best = self.trainer, self.output.policy, self.trainer.best
         if not policy.exists():
@@ -126,7 +131,7 @@ class Run:
         ]
         if best is not None:
             lines.append(f"best: episode {best.episode}")
-            yardstick = trainer.measure_goal_count() if trainer.can_select and not stopped_by else None
+            yardstick = trainer.measure_goal_count(stop) if trainer.can_select and not stopped_by else None
             for name in ("held_out", "larger"):
                 ours = getattr(best, name)
                 if ours is not None and ours.problems:

@@ -1,8 +1,8 @@
 """Stage `learn`: training as a job: a suite, a seed and a configuration in, a run in a folder out.
 
 A run that exists is resumed, and a run that has finished ends at once, so that the same jobs continue where they were
-stopped. Everything that the process says goes to `train.log` in the folder of the run. A job that should stop finishes
-its episode and saves its state; it does the same if the process that started it is gone.
+stopped. Everything that the process says goes to `train.log` in the folder of the run. A job that should stop gives
+up its episode and saves its state as of the one before; it does the same if the process that started it is gone.
 """
 
 from __future__ import annotations
@@ -119,6 +119,6 @@ def train(worker: Worker) -> Mapping[str, Any]:
     progress = PlainProgress(run.trainer.spec.episodes, worker.note)
     for event in run.events(lambda: bool(worker.stopped_by), job.seconds):
         progress.show(event)
-    lines = run.summary(worker.stopped_by)
+    lines = run.summary(worker.stopped_by, lambda: bool(worker.stopped_by))
     worker.note("\n".join(lines))
     return {"summary": "; ".join(line for line in lines if not line.startswith("policy:"))}

@@ -4,6 +4,10 @@ An episode collects trajectories, relabels them in hindsight, stores both, and t
 from the stores. Other threads prepare the batches a fixed number of steps ahead, so that the order of all random draws,
 and with it the weights, do not depend on timing. `get_state` returns everything that makes up a run.
 
+Training can be interrupted at any time: all inner loops ask for it, jump by jump and layer by layer. An interrupted
+episode leaves no trace: everything goes back to where it was at the end of the one before, which is remembered at a
+cost of about a millisecond per episode. An interrupted validation takes place when the run is resumed.
+
 Validations are due every so many episodes and every so many seconds. Those by time draw no random numbers and do not
 count as reasons to stop, so they leave the weights alone; but their policies can be chosen as the best ones.
 """
@@ -14,10 +18,10 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -34,12 +38,16 @@ from saltus.learn.learner import Learner, StepResult
 from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
 from saltus.learn.problems import digest_of
 from saltus.learn.replay import Replay
+from saltus.learn.saved_state import check_state
 from saltus.learn.validation import Validation, measure
 from saltus.lookahead import Conjunction
 from saltus.model import RelationalNetwork
 from saltus.model.policy_file import PolicyFile
+from saltus.model.tensor_file import DamageError
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
 from saltus.task import Task
+
+Result = TypeVar("Result")
 
 STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers": 4, "search": 6}
 """Independent random generators of a run, by name, and the number that each is seeded with."""
@@ -55,6 +63,19 @@ SWITCH_INTERVAL = 2e-4
 
 VALIDATION_SHARE = 0.2
 """Largest share of the time that validations by time may take."""
+
+
+POLL = 0.2
+"""Seconds between two looks at whether training is to be interrupted, while it waits for a batch."""
+
+
+class Interrupted(Exception):  # noqa: N818 (no error, and never seen outside of this module)
+    """Raised inside an episode or a validation that is interrupted."""
+
+
+def never() -> bool:
+    """False."""
+    return False
 
 
 def linear(start: float, end: float, position: float, length: float) -> float:
@@ -125,6 +146,12 @@ class Trainer:
         self.best: Validation | None = None
         self._td_errors: list[float] = []
         self._validated_at = time.monotonic()
+        self._interrupt: Callable[[], bool] = never
+        self._policy.check = self._check
+        if self.learner.device.type == "cpu":  # a GPU is fast enough, and must not be disturbed while it records
+            for module in (self.learner.network, self.learner.target, self.learner.averaged):
+                if module is not None:
+                    module.before_layer = self._check
         self.validation_seconds = 0.0
         """How long the last validation took."""
 
@@ -158,14 +185,65 @@ class Trainer:
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def train(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-        """Events until all episodes are done, the last validations solved everything, or `stop` returns True."""
+    def train(self, stop: Callable[[], bool] = never, interrupt: Callable[[], bool] = never) -> Iterator[Event]:
+        """Events until all episodes are done, the last validations solved everything, or `stop` returns True.
+
+        `stop` is asked after every episode. `interrupt` is asked all the time and should take no time: once it returns
+        True, the present episode or validation is given up.
+        """
         self._validated_at = time.monotonic()
         with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches():
+            if self.is_validation_due and not self.is_validated and not stop():  # it was interrupted
+                validation = self.try_validation(interrupt)
+                if validation is None:
+                    return
+                yield validation
             while self.episode < self.spec.episodes and not self.is_stable and not stop():
-                yield self._episode(graphs, layouts)
+                report = self._uninterrupted(lambda: self._episode(graphs, layouts), interrupt)
+                if report is None:
+                    for executor in (graphs, layouts):
+                        executor.shutdown(cancel_futures=True)
+                    return
+                yield report
                 if self.is_validation_due or self._is_time_to_validate():
-                    yield self.validate()
+                    validation = self.try_validation(interrupt)
+                    if validation is None:
+                        return
+                    yield validation
+
+    def try_validation(self, interrupt: Callable[[], bool]) -> Validation | None:
+        """`validate`; None if it was interrupted, which leaves no trace."""
+        return self._uninterrupted(self.validate, interrupt)
+
+    def _uninterrupted(self, work: Callable[[], Result], interrupt: Callable[[], bool]) -> Result | None:
+        """What `work` returns; None if it was interrupted, in which case everything is as it was before."""
+        before = self._remember()
+        self._interrupt = interrupt
+        try:
+            return work()
+        except Interrupted:
+            self._go_back(before)
+            return None
+        finally:
+            self._interrupt = never
+
+    def _check(self) -> None:
+        if self._interrupt():
+            raise Interrupted
+
+    def _remember(self) -> tuple[Any, ...]:
+        """Everything that an episode changes before it has ended."""
+        states = {name: rng.bit_generator.state for name, rng in self.random.items()}
+        return self.learner.remember(), self.original.remember(), self.hindsight.remember(), states, self.samples
+
+    def _go_back(self, remembered: tuple[Any, ...]) -> None:
+        """Undoes everything since `_remember`."""
+        learner, original, hindsight, states, self.samples = remembered
+        self.learner.go_back(learner)
+        self.original.go_back(original)
+        self.hindsight.go_back(hindsight)
+        for name, rng in self.random.items():
+            rng.bit_generator.state = states[name]
 
     @property
     def is_validation_due(self) -> bool:
@@ -246,6 +324,7 @@ class Trainer:
             temperature=temperature,
             take_goals=self.spec.take_goals,
             rng=self.random["exploration"],
+            check=self._check,
         )
 
     def _problems_known(self) -> int:
@@ -262,7 +341,7 @@ class Trainer:
         guide: Policy = self.policy()
         if spec.search_by == "goal-count":
             guide = GoalCountPolicy(self.random["search"], self.configuration.lookahead)
-        found = (search(guide, self.tasks[number], number, spec.search_decisions) for number in failed)
+        found = (search(guide, self.tasks[number], number, spec.search_decisions, self._check) for number in failed)
         return [trajectory for trajectory in found if trajectory is not None]
 
     def _store(self, trajectories: Sequence[Trajectory]) -> None:
@@ -294,6 +373,10 @@ class Trainer:
                 drawn += 1
             sources, future = waiting.popleft()
             begun = time.perf_counter()
+            while not future.done():
+                self._check()
+                wait([future], timeout=POLL)
+            self._check()
             prepared = future.result()
             waited += time.perf_counter() - begun
             running.append((sources, self.learner.step(prepared, self._layers())))
@@ -351,10 +434,10 @@ class Trainer:
         """How the policy of the moment does; the larger problems are tried only if it solves most of the others."""
         policy, spec, started = self.policy(), self.spec, time.monotonic()
         goals = spec.validation_takes_goals
-        held_out = measure(policy, self.held_out, spec.validation_jumps, take_goals=goals)
+        held_out = measure(policy, self.held_out, spec.validation_jumps, take_goals=goals, check=self._check)
         larger = None
         if held_out.share >= spec.larger_from:
-            larger = measure(policy, self.larger, spec.validation_jumps, take_goals=goals)
+            larger = measure(policy, self.larger, spec.validation_jumps, take_goals=goals, check=self._check)
         td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
         if self._is_regular(self.episode):  # validations by time must not change what the regular ones say
             self._td_errors.clear()
@@ -367,13 +450,19 @@ class Trainer:
         self.validation_seconds = self._validated_at - started
         return result
 
-    def measure_goal_count(self) -> Validation:
-        """How the yardstick goal-count does on the problems that the best policy was validated on."""
+    def measure_goal_count(self, interrupt: Callable[[], bool] = never) -> Validation | None:
+        """How the yardstick goal-count does on the problems that the best policy was validated on.
+
+        None if it was interrupted.
+        """
+        return self._uninterrupted(self._measure_goal_count, interrupt)
+
+    def _measure_goal_count(self) -> Validation:
         policy = GoalCountPolicy(np.random.default_rng(0), self.configuration.lookahead)
         jumps = self.spec.validation_jumps
         with_larger = self.best is not None and self.best.larger is not None
-        larger = measure(policy, self.larger, jumps) if with_larger else None
-        return Validation(self.episode, measure(policy, self.held_out, jumps), larger, 0.0)
+        larger = measure(policy, self.larger, jumps, check=self._check) if with_larger else None
+        return Validation(self.episode, measure(policy, self.held_out, jumps, check=self._check), larger, 0.0)
 
     @property
     def can_select(self) -> bool:
@@ -400,10 +489,17 @@ class Trainer:
         return tensors, values
 
     def set_state(self, tensors: dict[str, torch.Tensor], values: dict[str, Any]) -> None:
-        """Restores what `get_state` returned; other problems are refused, since stored transitions refer to them."""
+        """Restores what `get_state` returned; anything else is an `InputError`.
+
+        So are other problems, since stored transitions refer to them.
+        """
         own = digest_of([*self.tasks, *self.held_out])
         if values.get("problems", own) != own:
             raise InputError("the problems are not those that the run was started with")
+        try:
+            check_state(self, tensors, values)
+        except DamageError as error:
+            raise InputError(f"damaged: {error}") from error
 
         def part(prefix: str) -> dict[str, torch.Tensor]:
             return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}

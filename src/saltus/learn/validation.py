@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -33,13 +33,23 @@ def jump_limit(task: Task, least: int) -> int:
     return least + 2 * len(task.objects)
 
 
-def measure(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, take_goals: bool = True) -> Coverage:
-    """Coverage of greedy rollouts that avoid visited states and, with `take_goals`, take every goal state they see."""
+def measure(
+    policy: Policy,
+    tasks: Sequence[Task],
+    least_jumps: int,
+    *,
+    take_goals: bool = True,
+    check: Callable[[], None] = lambda: None,
+) -> Coverage:
+    """Coverage of greedy rollouts that avoid visited states and, with `take_goals`, take every goal state they see.
+
+    `check` is called before every jump; what it raises ends the measurement.
+    """
     rule = DeadEndRule.when_playing(policy.lookahead)
     rollouts = [Rollout(task, take_goals=take_goals, dead_end_rule=rule) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
-    for steps in run_rollouts(policy, rollouts):
+    for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
             actions[i] += int(step.tree.depth[step.node])
             if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:

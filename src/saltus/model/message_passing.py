@@ -250,9 +250,12 @@ class _PassMessages(torch.autograd.Function):
         x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
         ctx.layers = []
         for _ in range(layers):
+            if network.before_layer is not None:
+                network.before_layer()
             x, saved = engine.forward(x, keep=True)
             ctx.layers.append(saved)
         ctx.engine = engine
+        ctx.before_layer = network.before_layer
         return x
 
     @staticmethod
@@ -261,6 +264,8 @@ class _PassMessages(torch.autograd.Function):
         engine.start_gradients()
         gradient = gradients[0].contiguous()
         while ctx.layers:
+            if ctx.before_layer is not None:
+                ctx.before_layer()
             gradient = engine.backward(ctx.layers.pop(), gradient)
         return (None, None, None, *engine.gradients())
 
@@ -296,5 +301,7 @@ def pass_messages(network: RelationalNetwork, layout: Layout, layers: int) -> Te
     engine = make_message_passing(network, layout, tuple(weight.detach() for weight in weights))
     x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
     for _ in range(layers):
+        if network.before_layer is not None:
+            network.before_layer()
         x, _ = engine.forward(x, keep=False)
     return x

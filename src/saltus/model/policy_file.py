@@ -2,7 +2,8 @@
 
 A file holds the format's version, encoding, vocabulary, lookahead, sizes of the network, the signature of the domain it
 was trained on, and a record of its training (`description.py` reads these alone). It contains no code, and nothing is
-unpickled. A policy is used only with a domain of the same signature; the domain's name does not matter.
+unpickled. A file is checked (`schema.py`) before memory is taken for its weights. A policy is used only with a domain
+of the same signature; the domain's name does not matter.
 """
 
 from __future__ import annotations
@@ -10,24 +11,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load, save
 
-from saltus.errors import ConfigurationError, PolicyError, SaltusError
-from saltus.files import check_plain_file, write_whole
+from saltus.errors import ConfigurationError, PolicyError
+from saltus.files import write_whole
 from saltus.graph import EncodingSpec, Vocabulary
 from saltus.lookahead import LookaheadSpec
-from saltus.model.description import FORMAT, VERSION, parse_description
+from saltus.model.description import opened
 from saltus.model.rgnn import RelationalNetwork
-from saltus.model.spec import ModelSpec
+from saltus.model.schema import FORMAT, VERSION, PolicyDescription, check_header
+from saltus.model.tensor_file import DamageError, read_header
 from saltus.pddl import Domain
 from saltus.pddl.signature import Signature, check_signature, domain_signature
-
-Spec = TypeVar("Spec")
 
 
 @dataclass(frozen=True)
@@ -81,44 +80,31 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
 
 def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None) -> PolicyFile:
     """The policy in a file, on the CPU and ready for inference; checked against a domain if one is given."""
-    name = os.fspath(path)
-    try:
-        check_plain_file(path)
-        with safe_open(name, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
-    except FileNotFoundError as error:
-        raise PolicyError(f"{name}: cannot be read: no such file") from error
-    except (SafetensorError, OSError, ValueError) as error:
-        raise PolicyError(f"{name}: no policy file, or damaged: {error}") from error
-    try:
-        policy = _build(name, metadata, tensors)
-    except PolicyError:
-        raise
-    except (SaltusError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise PolicyError(f"{name}: damaged policy file: {error}") from error
+    with opened(path) as file:
+        header = read_header(file)
+        description = check_header(header)
+        file.seek(0)
+        policy = _build(description, file.read(header.size))
     if domain is not None:
         policy.check_domain(domain)
+        if policy.vocabulary != Vocabulary.of(domain, policy.encoding):
+            raise PolicyError(f"{os.fspath(path)}: damaged: vocabulary: not that of its own domain")
     return policy
 
 
-def _build(name: str, metadata: Mapping[str, str], tensors: dict[str, torch.Tensor]) -> PolicyFile:
-    description = parse_description(name, metadata)
-    encoding = _spec(EncodingSpec, description["encoding"])
-    vocabulary = Vocabulary.from_json(description["vocabulary"])
-    arities = tuple(relation.arity for relation in vocabulary)
-    network = RelationalNetwork(arities, encoding.kind, _spec(ModelSpec, description["model"]))
+def _build(description: PolicyDescription, content: bytes) -> PolicyFile:
+    """The policy of a description that has been checked, with the weights in the file's content."""
+    tensors = load(content)
+    for name, value in tensors.items():
+        if not torch.isfinite(value).all():
+            raise DamageError(f"weights {name}: some are not finite numbers")
+    network = RelationalNetwork(description.arities, description.encoding.kind, description.model)
     network.load_state_dict(tensors)
-    if not all(torch.isfinite(value).all() for value in tensors.values()):
-        raise PolicyError(f"{name}: damaged policy file: some weights are not finite numbers")
-    lookahead = _spec(LookaheadSpec, description["lookahead"])
-    return PolicyFile(network.eval(), encoding, lookahead, vocabulary, description["domain"], description["record"])
-
-
-def _spec(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
-    """Specification with plain values; an unknown field is an error."""
-    known = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
-    unknown = sorted(values.keys() - known)
-    if unknown:
-        raise ConfigurationError(f"unknown field {unknown[0]!r} of {kind.__name__}")
-    return kind(**values)
+    return PolicyFile(
+        network.eval(),
+        description.encoding,
+        description.lookahead,
+        description.vocabulary,
+        description.signature,
+        description.record,
+    )

@@ -15,7 +15,7 @@ are as in the authors' code, on which the paper builds.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -86,6 +86,9 @@ class Perceptron(nn.Module):
 
 class RelationalNetwork(nn.Module):
     """Network for the arities of a vocabulary and the readout of an encoding."""
+
+    before_layer: Callable[[], None] | None = None
+    """Called before every layer, forward and backward; what it raises ends the pass. For networks on a CPU."""
 
     def __init__(self, arities: Sequence[int], encoding: str, spec: ModelSpec | None = None) -> None:
         super().__init__()

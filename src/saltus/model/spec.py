@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from saltus.errors import ConfigurationError
 
 PRECISIONS = ("float32", "tf32", "bf16")
 """Precisions of the matrix products on a GPU."""
+
+MAX_EMBEDDING = 1024
+MAX_LAYERS = 1000
 
 AGGREGATIONS = ("smooth-max", "max", "sum", "mean")
 """How the messages to a node are combined."""
@@ -39,10 +43,12 @@ class ModelSpec:
     """Precision of the matrix products on a GPU: float32, tf32 or bf16. Sums, and everything on a CPU, are float32."""
 
     def __post_init__(self) -> None:
-        if self.embedding < 1:
-            raise ConfigurationError(f"model: embedding is {self.embedding}, expected at least 1")
-        if self.layers < 1:
-            raise ConfigurationError(f"model: layers is {self.layers}, expected at least 1")
+        for name, most in (("embedding", MAX_EMBEDDING), ("layers", MAX_LAYERS)):
+            value = getattr(self, name)
+            if value < 1:
+                raise ConfigurationError(f"model: {name} is {value}, expected at least 1")
+            if value > most:
+                raise ConfigurationError(f"model: {name} is {value}, expected at most {most:,}")
         if self.hidden_layers not in (1, 2):
             raise ConfigurationError(f"model: hidden_layers is {self.hidden_layers}, expected 1 or 2")
         if self.aggregation not in AGGREGATIONS:
@@ -51,8 +57,10 @@ class ModelSpec:
             )
         if self.precision not in PRECISIONS:
             raise ConfigurationError(f"model: precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
-        if self.sharpness <= 0:
+        if not self.sharpness > 0:
             raise ConfigurationError(f"model: sharpness is {self.sharpness}, expected more than 0")
+        if not math.isfinite(self.sharpness):
+            raise ConfigurationError(f"model: sharpness is {self.sharpness}, expected a finite number")
 
     @property
     def has_fast_pass(self) -> bool:

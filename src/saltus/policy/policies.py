@@ -56,6 +56,8 @@ class LearnedPolicy(Planner):
         """Threads for lookahead and graphs; None for one per core."""
         self.layers = layers
         """Layers of message passing; None for the network's own number."""
+        self.check: Callable[[], None] = lambda: None
+        """Called between the network passes of a decision; what it raises ends the decision."""
         self.recorded = self._recorded_pass()
         self.signature = signature
         """Signature of the domain it was trained on; None if unknown."""
@@ -113,6 +115,7 @@ class LearnedPolicy(Planner):
             trees = lookahead_batch(situations, self.lookahead, threads=self.threads)
         values: list[NDArray[np.float32]] = []
         for part in batches(trees, [self._atoms(tree) for tree in trees], BATCH_ATOMS):
+            self.check()
             values += self.values(part)
         return [Decision(tree, q) for tree, q in zip(trees, values, strict=True)]
 

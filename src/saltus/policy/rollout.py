@@ -12,7 +12,7 @@ Q-value, which may leave a goal in sight for later, or for ever. Exploration and
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -204,15 +204,20 @@ def run_rollout(policy: Policy, rollout: Rollout) -> Iterator[Step]:
             yield step
 
 
-def run_rollouts(policy: Policy, rollouts: Sequence[Rollout]) -> Iterator[list[tuple[int, Step]]]:
+def run_rollouts(
+    policy: Policy, rollouts: Sequence[Rollout], check: Callable[[], None] = lambda: None
+) -> Iterator[list[tuple[int, Step]]]:
     """The jumps of many rollouts side by side: each turn yields the index and step of every rollout that jumped.
 
-    Every turn advances the rollouts that have no `ending`; set it to stop one.
+    Every turn advances the rollouts that have no `ending`; set it to stop one. `check` is called before every turn and
+    every jump; what it raises ends them all.
     """
     while running := [i for i, rollout in enumerate(rollouts) if rollout.ending is None]:
+        check()
         decisions = policy.decide([rollouts[i].situation for i in running])
         steps: list[tuple[int, Step]] = []
         for i, decision in zip(running, decisions, strict=True):
+            check()
             step = rollouts[i].advance(decision)
             if step is not None:
                 steps.append((i, step))

@@ -150,7 +150,7 @@ class PlanJob(Job[PlanResult]):
             return self.policy
         try:
             return read_description(policy_path(self.policy)).method
-        except (SaltusError, KeyError):
+        except SaltusError:
             return UNKNOWN_METHOD
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from saltus.cli.exit_codes import ExitCode
 from tests.hostile.case import Case
 
 from saltus.cli.main import run
+from saltus.policy.exit_codes import ExitCode
 
 MODULES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith(("__", "test_")))
 FOUND: list[tuple[str, Case]] = [

@@ -137,8 +137,8 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
 
 def tally_text(tally: Tally, width: int) -> str:
     """How many trials were solved and failed and, as far as a terminal has room, which ones are running."""
-    counts = f"[green]{tally.solved} solved[/] [red]{tally.outcomes.total() - tally.solved} failed[/]"
-    names = [f"{trial.domain} {trial.problem}".replace("[", "(") for trial in tally.running]
+    counts = f"{tally.solved} solved {tally.outcomes.total() - tally.solved} failed"
+    names = [f"{trial.domain} {trial.problem}" for trial in tally.running]
     if not names or width < WIDE:
         return counts
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""

@@ -204,6 +204,10 @@ def check_weights(description: PolicyDescription, tensors: Mapping[str, TensorEn
             raise DamageError(f"weights {shorten(name)!r}: unknown")
 
 
+MAPS = ("first", "second", "third")
+"""Names of the linear maps of a `Perceptron`."""
+
+
 def weight_shapes(arities: Sequence[int], encoding: str, spec: ModelSpec) -> dict[str, tuple[int, ...]]:
     """Shapes of the weights of a `RelationalNetwork` by name, known without making one."""
     parts, size = ENCODINGS[encoding], spec.embedding
@@ -213,7 +217,7 @@ def weight_shapes(arities: Sequence[int], encoding: str, spec: ModelSpec) -> dic
         counts[arity] = counts.get(arity, 0) + 1
     for number, arity in enumerate(sorted(counts)):
         width = arity * size
-        for layer in (1, 2):
+        for layer in range(1, spec.hidden_layers + 2):
             shapes[f"messages.{number}.weight{layer}"] = (counts[arity], width, width)
             shapes[f"messages.{number}.bias{layer}"] = (counts[arity], width)
     perceptrons = {
@@ -221,9 +225,12 @@ def weight_shapes(arities: Sequence[int], encoding: str, spec: ModelSpec) -> dic
         "objects": (2 * size if parts.candidate is Candidate.PAIR else size, size),
         "readout": (2 * size if parts.is_joint else size, 1),
     }
+    if parts.candidate is not Candidate.PAIR and not spec.object_network:
+        del perceptrons["objects"]
     for name, (inputs, outputs) in perceptrons.items():
-        shapes |= {f"{name}.first.weight": (inputs, inputs), f"{name}.first.bias": (inputs,)}
-        shapes |= {f"{name}.second.weight": (outputs, inputs), f"{name}.second.bias": (outputs,)}
+        for step in range(spec.hidden_layers + 1):
+            place, rows = f"{name}.{MAPS[step]}", outputs if step == spec.hidden_layers else inputs
+            shapes |= {f"{place}.weight": (rows, inputs), f"{place}.bias": (rows,)}
     if spec.norm:
         shapes |= {"norm.weight": (size,), "norm.bias": (size,)}
     return shapes | {"depth.weight": (1, size)}

@@ -28,7 +28,8 @@ def test_lines_are_those_of_python(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BLOCK", block)
         found = list(read_lines(path))
-    assert found == [line.rstrip(b"\r\n") for line in path.open("rb")]
+    with path.open("rb") as file:
+        assert found == [line.rstrip(b"\r\n") for line in file]
 
 
 @pytest.mark.parametrize(

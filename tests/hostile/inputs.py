@@ -76,6 +76,11 @@ def endless_suite(folder: Path) -> None:
     (folder / "training" / "p01.pddl").symlink_to("/dev/zero")
 
 
+def endless_domain(folder: Path) -> None:
+    """Setup with a domain that is an endless device."""
+    (folder / "domain.pddl").symlink_to("/dev/zero")
+
+
 LARGER = "larger than 1 KiB; 'saltus --max-file-size' sets another limit"
 
 CASES = [
@@ -98,6 +103,7 @@ CASES = [
     Case("report zero", nothing, "report /dev/zero", 31, "/dev/zero: not a text file"),
     Case("report urandom", nothing, "report /dev/urandom", 31, "/dev/urandom: not a text file"),
     Case("suite of endless problems", endless_suite, "stats .", 31, "p01.pddl: not a text file"),
+    Case("generate over zero", endless_domain, "generate ferry --out .", 31, "domain.pddl: not a text file"),
     Case("policy zero", nothing, "policies /dev/zero", 31, "/dev/zero: no policy file, or damaged"),
     Case("policy FIFO", fifo, "policies ./fifo", 31, "not a plain file"),
     Case("bench with policy zero", nothing, "bench {suite} --policy /dev/zero --out r", 31, "/dev/zero"),

@@ -63,9 +63,11 @@ def refused(path: Path, content: bytes) -> str:
 
 
 @pytest.mark.parametrize("kind", sorted(ENCODINGS))
-@pytest.mark.parametrize("norm", [True, False])
-def test_shapes_are_those_of_the_network(kind: str, norm: bool) -> None:
-    arities, spec = (2, 1, 3, 1, 2, 1), ModelSpec(embedding=6, norm=norm)
+@pytest.mark.parametrize("hidden_layers", [1, 2])
+@pytest.mark.parametrize("switch", [True, False])
+def test_shapes_are_those_of_the_network(kind: str, hidden_layers: int, switch: bool) -> None:
+    arities = (2, 1, 3, 1, 2, 1)
+    spec = ModelSpec(embedding=6, norm=switch, object_network=switch, hidden_layers=hidden_layers)
     network = RelationalNetwork(arities, kind, spec)
     assert weight_shapes(arities, kind, spec) == {name: tuple(w.shape) for name, w in network.state_dict().items()}
 

@@ -10,13 +10,14 @@ Every file is written under another name and then renamed, so that a reader neve
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from saltus.domains.registry import DOMAINS, draw_sizes, generate_problem
 from saltus.errors import ConfigurationError, InputError, plural
-from saltus.files import write_whole
+from saltus.files import PDDL_BYTES, read_whole, write_whole
 from saltus.task import Split
 from saltus.task.suite import DOMAIN_FILE, FOLDERS
 
@@ -49,13 +50,7 @@ def check_suite(
     for index in sorted({0, count - 1}):  # unknown names, splits and sizes
         draw_sizes(name, split, index, count, seed, overrides)
     domain_path = Path(directory) / DOMAIN_FILE
-    try:
-        other = domain_path.read_bytes() != DOMAINS[name].path.read_bytes()
-    except FileNotFoundError:
-        other = False
-    except OSError as error:
-        raise InputError(f"{domain_path}: cannot be read: {error.strerror or error}") from error
-    if other:
+    if os.path.lexists(domain_path) and read_whole(domain_path, PDDL_BYTES) != DOMAINS[name].path.read_bytes():
         raise SuiteExistsError(f"{domain_path} is not the domain {name}; choose another folder")
     folder = Path(directory) / FOLDERS[Split(split)][0]
     present = len(list(folder.glob("*.pddl")))

@@ -97,8 +97,8 @@ class RunFolder:
     warn: Callable[[str], None] = lambda message: None
     written: int = 0
     """How often a better policy was saved."""
-    unsaved: str = ""
-    """What the last save could not write, and why; empty if all is saved."""
+    unsaved: dict[str, str] = field(default_factory=dict)
+    """What could not be written, the state or the policy, and why; empty if all is saved."""
     _writer: Any = field(default=None, repr=False)
     _held: int | None = field(default=None, repr=False)
 
@@ -222,10 +222,10 @@ class RunFolder:
             values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
             write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
         except (WriteError, OSError) as error:
-            self.unsaved = f"state not saved: {error}"
-            self.warn(self.unsaved)
+            self.unsaved["state"] = f"state not saved: {error}"
+            self.warn(self.unsaved["state"])
             return False
-        self.unsaved = ""
+        self.unsaved.pop("state", None)
         return True
 
     def load_state(self, trainer: Trainer, start: Start | None = None) -> float:
@@ -277,8 +277,9 @@ class RunFolder:
     def keep(self, trainer: Trainer, record: Mapping[str, Any], *, is_best: bool) -> None:
         """Saves the policy of the moment as a checkpoint, and as the policy of the run if it is the best."""
         save_policy_of(trainer, self.checkpoint(trainer.episode), record, self.warn)
-        if is_best:
-            self.written += save_policy_of(trainer, self.policy, record, self.warn)
+        if is_best and save_policy_of(trainer, self.policy, record, self.warn):
+            self.written += 1
+            self.unsaved.pop("policy", None)
 
     def restore_best(self, trainer: Trainer) -> None:
         """Makes the best checkpoint the policy where another one is: a disk was full, or a kill lost some episodes."""
@@ -288,8 +289,10 @@ class RunFolder:
         try:
             write_whole(self.policy, self.checkpoint(best.episode).read_bytes())
         except (WriteError, OSError) as error:
-            self.unsaved = f"best policy, of episode {best.episode}, not restored: {error}"
-            self.warn(self.unsaved)
+            self.unsaved["policy"] = f"best policy, of episode {best.episode}, not restored: {error}"
+            self.warn(self.unsaved["policy"])
+        else:
+            self.unsaved.pop("policy", None)
 
     def episode_of(self, path: Path) -> int | None:
         """Episode of a saved policy; None if there is none that can be read."""
@@ -306,9 +309,6 @@ class NumberedPolicies:
     Numbers go on from those of earlier runs, since planners take the highest.
     """
 
-    unsaved = ""
-    """There is no state to save."""
-
     def __init__(self, prefix: Path, warn: Callable[[str], None]) -> None:
         if not prefix.parent.is_dir():
             raise WriteError(f"{prefix.parent}: no such folder to write the policies to")
@@ -318,6 +318,8 @@ class NumberedPolicies:
         self.before = max((int(path.suffix[1:]) for path in numbered_files(prefix)), default=0)
         self.written = 0
         """Policies saved so far."""
+        self.unsaved: dict[str, str] = {}
+        """There is no state to save."""
 
     @property
     def policy(self) -> Path:

@@ -102,11 +102,11 @@ class Run:
                 if due and not ends and self.output.save_state(trainer, self.elapsed):
                     saved = self._progress()
                 yield event
-            if self._progress() != saved or trainer.episode == 0:
-                self.output.save_state(trainer, self.elapsed)
             self.output.restore_best(trainer)
             if not trainer.validations or not self.output.policy.exists():
                 self._keep(None)
+            if self._progress() != saved or trainer.episode == 0:
+                self.output.save_state(trainer, self.elapsed)
         finally:
             self.output.close()
 
@@ -121,7 +121,8 @@ class Run:
         if not policy.exists():
             raise WriteError(f"{policy}: cannot be written; the last state of the run is in {self.folder}")
         if self.output.unsaved:
-            raise WriteError(f"{self.output.unsaved}; {self.folder} holds the run as of its last save")
+            reasons = "; ".join(self.output.unsaved.values())
+            raise WriteError(f"{reasons}; {self.folder} holds the run as of its last save")
         reason = stopped_by or self.stopped_by
         why = f"stopped by {reason}" if reason else "stable" if trainer.is_stable else "done"
         resumable = reason and not isinstance(self.output, NumberedPolicies)

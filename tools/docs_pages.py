@@ -115,6 +115,7 @@ def command_line_page() -> str:
         "# Command line",
         "",
         "`saltus COMMAND --help` prints the same. `saltus --install-completion` turns on completion in your shell.",
+        "`saltus --max-file-size SIZE COMMAND …` sets the largest size of a file that is read; see [files](files.md).",
         "",
         "| command | what it does |",
         "|---|---|",

@@ -206,11 +206,15 @@ class PlanWriter:
 
     def earlier(self) -> list[Path]:
         """Plans of an earlier call: the file itself, and numbered ones, as far as they are plain files."""
-        numbered = re.compile(re.escape(self.path.name) + r"(\.[0-9]{1,9})?")
+        return self._plain_files(f"{re.escape(self.path.name)}(\\.[0-9]{{1,9}})?")
+
+    def _plain_files(self, pattern: str) -> list[Path]:
+        """Plain files next to the plan with names of a pattern."""
+        folder = self.path.parent
         return [
             path
-            for path in self.path.parent.iterdir()
-            if numbered.fullmatch(path.name) and path.is_file() and not path.is_symlink()
+            for path in folder.iterdir()
+            if re.fullmatch(pattern, path.name) and path.is_file() and not path.is_symlink()
         ]
 
     def clear(self) -> None:
@@ -220,6 +224,8 @@ class PlanWriter:
         self.cleared = True
         if not is_replaceable(self.path):
             return
+        for hidden in self._plain_files(f"\\.{re.escape(self.path.name)}(\\.[0-9]{{1,9}})?\\.earlier"):
+            self.hidden[hidden.with_name(hidden.name[1:].removesuffix(".earlier"))] = hidden  # left by a kill
         for old in self.earlier():
             hidden = old.with_name(f".{old.name}.earlier")
             try:
@@ -233,7 +239,7 @@ class PlanWriter:
         """Removes the hidden plans."""
         for old, hidden in self.hidden.items():
             try:
-                hidden.unlink()
+                hidden.unlink(missing_ok=True)
             except OSError as error:
                 raise InputError(f"{old}: an earlier plan cannot be removed: {error.strerror or error}") from error
         self.hidden.clear()

@@ -22,6 +22,7 @@ from tests.process.doubles import PROGRAM
 
 from saltus.cli.main import run as command
 from saltus.cli.train import shown
+from saltus.domains import generate_problem
 from saltus.domains.suite import write_suite
 from saltus.learn import load_configuration, load_problems, open_run
 from saltus.learn.folder import RunFolder
@@ -577,3 +578,31 @@ def test_ipc_learn_ends_cleanly_when_told_and_leaves_a_policy(suite: Path, tmp_p
     assert "the last one in" in shown
     assert "Traceback" not in errors
     assert load_policy_file(tmp_path / "dk.1").record["seed"] == 0
+
+
+def test_a_signal_ends_a_long_validation_which_is_made_up_for(suite: Path, tmp_path: Path) -> None:
+    """The run ends in the middle of its first validation; resumed, it equals one that was not interrupted."""
+    folder = tmp_path / "suite"
+    shutil.copytree(suite / "training", folder / "training")
+    shutil.copy(suite / "domain.pddl", folder)
+    (folder / "validation").mkdir()
+    (folder / "validation" / "p1.pddl").write_text(generate_problem("blocksworld", "medium", 0, 30))
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    settings = options("validate_every=2", "layers=8", episodes=3)
+    assert command(["train", str(folder), "--out", str(whole), *settings]) == 0
+    process = subprocess.Popen(
+        [*PROGRAM, "train", str(folder), "--out", str(broken), *settings],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    log = broken / "log.jsonl"
+    wait_until(lambda: log.exists() and log.read_text().count("\n") >= 2)
+    process.send_signal(signal.SIGTERM)
+    shown, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "stopped by SIGTERM after 2 episodes" in shown
+    assert [entry["kind"] for entry in log_of(broken)] == ["episode", "episode"]
+    assert command(["train", str(folder), "--out", str(broken), "--resume", "--device", "cpu", "--threads", "1"]) == 0
+    assert log_of(broken) == log_of(whole)
+    assert same_weights(broken / "policy.safetensors", whole / "policy.safetensors")

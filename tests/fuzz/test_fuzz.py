@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -125,3 +128,33 @@ def test_the_tool_counts_and_ends(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "plan: " in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds the worker in /proc")
+def test_the_tool_notices_a_crash(tmp_path: Path) -> None:
+    """A killed worker is replaced, its input is saved, and the exit code is 1."""
+    command = [sys.executable, "tools/fuzz.py", "--inputs", "1000000000", "--jobs", "1", "--targets", "plan", "--out"]
+    process = subprocess.Popen([*command, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        present = tmp_path / ".present-0"
+        wait_until(lambda: present.exists() and present.stat().st_size > 0)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        workers = [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        os.kill(workers[-1], signal.SIGKILL)
+        wait_until((tmp_path / "plan-crash-9.txt").exists)
+        process.send_signal(signal.SIGINT)
+        shown, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 1
+    assert ", 1 failed" in shown.splitlines()[-1]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Waits at most a minute."""
+    for _ in range(1200):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("waited in vain")

@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 LIST_EXTRA := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
   print(*project["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: demo test lint types check sanitize docs bench solvable clean
+.PHONY: demo test lint types check sanitize fuzz docs bench solvable clean
 
 demo: BLOCKS := examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 demo: $(VENV)/.installed
@@ -42,6 +42,11 @@ sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
 	LD_PRELOAD="$$(for name in asan.so ubsan.so stdc++.so.6; do printf '%s ' $$(g++ -print-file-name=lib$$name); done)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
 	$(BIN)/python -m pytest -m kernel -n 2 -q
+
+# Mutated inputs of every kind for some minutes; what fails is saved in build/fuzz.
+fuzz: MINUTES ?= 10
+fuzz: $(VENV)/.extra-dev
+	$(BIN)/python tools/fuzz.py --minutes $(MINUTES)
 
 # The documentation site; a warning is an error.
 docs: $(VENV)/.extra-docs

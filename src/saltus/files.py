@@ -42,7 +42,7 @@ PDDL_BYTES = GIB
 PLAN_BYTES = 64 * MIB
 """Most bytes of a plan file."""
 RECORD_BYTES = 256 * MIB
-"""Most bytes of a results file or a training log."""
+"""Most bytes of a record file or a training log."""
 SETTINGS_BYTES = 16 * MIB
 """Most bytes of a configuration."""
 

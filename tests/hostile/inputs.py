@@ -150,7 +150,7 @@ CASES = [
     ),
     Case("endless text as plan", endless_fifo("y"), "validate {domain} {problem} endless", 31, "larger than 64 MiB"),
     Case(
-        "endless text as records", endless_fifo("y"), "report endless", 31, "endless:1:1: not a results file: not JSON"
+        "endless text as records", endless_fifo("y"), "report endless", 31, "endless:1:1: not a record file: not JSON"
     ),
     Case("deep nesting", holding("d", b"(" * 10**6), "info d {problem}", 31, "nested more than 200 deep"),
     Case("plan that is not text", holding("p", b"\xff\xfe(a)"), "validate {domain} {problem} p", 31, "it is not text"),

@@ -23,7 +23,7 @@ BIDI = "\u202eevil"
 
 
 def record(**changes: object) -> Callable[[Path], None]:
-    """Setup with a results file `r` of one record."""
+    """Setup with a record file `r` of one record."""
 
     def setup(folder: Path) -> None:
         (folder / "r").write_text(json.dumps(RECORD | changes) + "\n")
@@ -121,6 +121,6 @@ CASES = [
     Case("suite as CSV", suite(CLEAR), "branching s", 0, "x1b[2J"),
     Case("suite of a benchmark", suite(CLEAR), f"bench s {BENCH}", 0, "x1b[2J"),
     Case("suite of a benchmark with bytes", suite("\udcff"), f"bench s {BENCH}", 0, "\\udcff"),
-    Case("results file", nothing, f"bench {{suite}} --policy goal-count --split none --out '{CLEAR}'", 33, "none"),
+    Case("record file", nothing, f"bench {{suite}} --policy goal-count --split none --out '{CLEAR}'", 33, "none"),
     Case("file that is not UTF-8", undecodable, "info link {problem}", 0, "blocksworld"),
 ]

@@ -81,7 +81,7 @@ CASES = [
     Case("deep JSON", records("[" * 10**5), "report r", 31, "too deeply nested"),
     Case("half a surrogate", records({"domain": "\ud800"}), "report r --html x", 0, "\\ud800"),
     Case("only blank lines", records("", " "), "report r", 31, "no records in this file"),
-    Case("thousands of other lines", records(*["x"] * 5000), "report r", 31, "r:1:1: not a results file"),
+    Case("thousands of other lines", records(*["x"] * 5000), "report r", 31, "r:1:1: not a record file"),
     Case("episode of 10^400", log(EPISODE, EPISODE | {"episode": HUGE}), "report --run run", 0, "episode is 1000"),
     Case("loss of 10^400", log(EPISODE | {"loss": HUGE}), "report --run run --html x", 0, "page written"),
     Case(

@@ -128,6 +128,8 @@ def test_a_restored_run_goes_on_as_if_nothing_had_happened(extra: list[str]) -> 
 def test_every_configuration_trains(name: str, domain: str) -> None:
     settings = ["episodes=2", "steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "rollouts=2"]
     settings += ["validate_every=2", "validation_jumps=3"]
+    if name.startswith("paper"):
+        settings.append("layers_least=1")  # of the two layers above
     tasks = small_tasks(domain, 4)
     trainer = Trainer(load_configuration(name, settings), tasks[:3], tasks[3:], seed=0)
     events = list(trainer.train())
@@ -456,3 +458,16 @@ def test_measuring_asks_before_every_jump() -> None:
             GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="flat")), [chain(90, goal=89)], 10**9, check
         )
     assert calls.asked == 21
+
+
+def test_validation_follows_the_rule_for_goal_states() -> None:
+    """The first jump of a policy that prefers states far from the goal: into the goal, or away from it."""
+
+    class Worst(GoalCountPolicy):
+        def values(self, tree):
+            return -tree.goals[1:].astype(np.float32)
+
+    tasks = [chain(6, goal=3)]
+    policy = Worst(np.random.default_rng(0))
+    assert measure(policy, tasks, 0).jumps == 1
+    assert measure(policy, tasks, 0, take_goals=False).jumps != 1

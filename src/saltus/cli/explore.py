@@ -50,6 +50,9 @@ def lookahead(
     expand_root_successors: Annotated[
         bool, typer.Option(help="Whether to expand root successors that are not novel.")
     ] = DEFAULTS.expand_root_successors,
+    keep_root_successors: Annotated[
+        bool, typer.Option(help="Whether root successors beyond the capacity stay in the tree as leaves.")
+    ] = DEFAULTS.keep_root_successors,
     max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = DEFAULTS.max_nodes,
     json: Json = False,
 ) -> None:
@@ -71,6 +74,7 @@ def lookahead(
         goal_identity=goal_identity,
         root_successors=root_successors,
         expand_root_successors=expand_root_successors,
+        keep_root_successors=keep_root_successors,
         max_nodes=max_nodes,
     )
     task = read_task(domain, problem)

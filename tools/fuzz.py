@@ -89,14 +89,18 @@ def work(order: Order, board: Board) -> None:
     probe = Probe()
     readers: dict[str, Feed] = {}
     with tempfile.TemporaryDirectory(prefix="saltus-fuzz-") as folder:
-        os.chdir(folder)
+        here = Path(folder, "here")
+        here.mkdir()
+        os.chdir(here)  # empty: options may name files by accident
         while not board.stop.value:
             which = rng.choices(range(len(weights)), weights)[0]
             target = TARGETS[order.names[which]]
             place = order.number * len(weights) + which
             if target.name not in readers:
                 board.begun[order.number] = time.time() + PREPARING
-                readers[target.name] = target.prepare(Path(folder))
+                own = Path(folder, target.name)
+                own.mkdir()
+                readers[target.name] = target.prepare(own)
             corpus = target.corpus()
             text = target.mutate(rng, rng.choice(corpus), corpus)
             os.ftruncate(present, 0)

@@ -309,9 +309,9 @@ def _read(source: str, seen: tuple[Path, ...]) -> Values:
     """Values of a file, on top of those of the file it extends."""
     known = named_configurations()
     path = known.get(source, Path(source))
-    if source not in known and not path.is_file():
+    if source not in known and not _is_file(path):
         hint = suggestion(source, known) or f"; named ones are {', '.join(known)}"
-        raise ConfigurationError(f"configuration {source}: no such file or name{hint}")
+        raise ConfigurationError(f"configuration {shorten(source, 200)}: no such file or name{hint}")
     path = path.resolve()
     if path in seen:
         raise ConfigurationError(f"configuration {path}: extends itself")
@@ -321,14 +321,14 @@ def _read(source: str, seen: tuple[Path, ...]) -> Values:
         raise ConfigurationError(f"configuration {error}") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"configuration {path}: cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is no TOMLDecodeError
         raise ConfigurationError(f"configuration {path}: {error}") from error
     base = table.pop("extends", None)
     table.pop("summary", None)
     values: Values = {name: {} for name in SECTIONS}
     if base is not None:
         sibling = path.parent / str(base)
-        values = _read(str(sibling) if sibling.is_file() else str(base), (*seen, path))
+        values = _read(str(sibling) if _is_file(sibling) else str(base), (*seen, path))
     for section, entries in table.items():
         if section not in SECTIONS or not isinstance(entries, dict):
             raise ConfigurationError(f"configuration {path}: unknown key {section!r}{suggestion(section, SECTIONS)}")
@@ -338,6 +338,14 @@ def _read(source: str, seen: tuple[Path, ...]) -> Values:
     except ConfigurationError as error:
         raise ConfigurationError(f"configuration {path}: {error}") from error
     return values
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _make(kind: type[Spec], section: str, values: Mapping[str, Any]) -> Spec:
@@ -388,6 +396,6 @@ def _parse_setting(text: str) -> tuple[str, str, Any]:
         raise ConfigurationError(f"--set {name}: unknown section {section!r}; known are {', '.join(SECTIONS)}")
     try:
         value = tomllib.loads(f"value = {raw.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # not TOML: a text without quotation marks
         value = raw.strip()
     return section, key, value

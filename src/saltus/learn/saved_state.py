@@ -112,7 +112,9 @@ def check_validations(values: Mapping[str, Any]) -> None:
                 raise DamageError(f"{where}: solved {part.solved} of {part.problems} problems")
         last = found.episode
         episodes.add(last)
-    best = read_value(int | None, values.get("best"), "best")
+    if "best" not in values:
+        raise DamageError("best: missing")
+    best = read_value(int | None, values["best"], "best")
     if best is not None and best not in episodes:
         raise DamageError(f"best: there is no validation of episode {kind_of(best)}")
     for number, error in enumerate(values["td_errors"]):

@@ -114,13 +114,14 @@ def read_run(folder: str | Path) -> RunLog:
         except ValueError as error:
             warnings.append(f"{path}:{number}: damaged line ignored: {error}")
             continue
-        if entry.get("kind") in kinds:
+        kind = entry.get("kind")
+        if isinstance(kind, str) and kind in kinds:
             episode = entry.get("episode")
             if type(episode) is not int or not 0 <= episode < MOST_EPISODES:
                 found = shorten(repr(episode))
                 warnings.append(f"{path}:{number}: line ignored: episode is {found}, expected a whole number")
                 continue
-            kinds[entry["kind"]][episode] = _numbers(entry)
+            kinds[kind][episode] = _numbers(entry)
     if lines and not any(kinds.values()):
         reason = f": {warnings[0]}" if warnings else ""
         raise InputError(f"{path}: not a training log: no line of kind episode or validation{reason}")

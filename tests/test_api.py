@@ -86,3 +86,21 @@ def test_importing_saltus_imports_no_pytorch() -> None:
     code = "import sys, saltus; assert 'train' in dir(saltus); print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout == "False\n"
+
+
+def test_a_run_that_is_given_up_is_saved(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run = open_run(BLOCKS, out, config="tiny", settings=FAST, device="cpu", threads=1)
+    for event in run.events():
+        if event.episode == 1:
+            break
+    assert isinstance(run.best_policy(), LearnedPolicy)
+    again = open_run(BLOCKS, out, resume=True, device="cpu", threads=1)
+    assert again.trainer.episode == 1
+    assert [event.episode for event in again.events() if event.kind == "episode"] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("limit", [-1, 0, float("inf"), "3m"])
+def test_senseless_time_limits_are_refused(limit: float) -> None:
+    with pytest.raises(saltus.ConfigurationError, match=f"time_limit is {limit!r}, expected a number of seconds"):
+        saltus.train(BLOCKS, config="tiny", settings=FAST, time_limit=limit, device="cpu", threads=1)

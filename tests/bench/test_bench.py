@@ -259,15 +259,21 @@ def test_problems_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     assert [run.problem for run in trials] == ["easy-p01", "hard-p01", "p02"]
 
 
-def test_a_policy_of_another_domain_and_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
+def test_a_policy_of_another_domain_is_refused_at_once(
+    suites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "records.jsonl"
+    assert call(suites / "ferry", "--policy", POLICY, "--split", "validation", "--out", out) == ExitCode.INPUT_ERROR
+    assert "trained on another domain than 'ferry'" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
     ferry = suites / "ferry"
     (ferry / "training" / "p001.pddl").write_text("(define")
     out = tmp_path / "records.jsonl"
-    assert call(ferry, "--policy", POLICY, "--split", "validation", "--out", out) == ExitCode.SUCCESS
-    assert [record.outcome for record in records_of(out)] == ["wrong policy"] * 2
-    assert "trained on another domain than 'ferry'" in records_of(out)[0].detail
     assert call(ferry, "--policy", "random", "--max-jumps", "1", "--split", "training", "--out", out) == 0
-    record = next(entry for entry in records_of(out)[2:] if entry.problem == "p001")
+    record = next(entry for entry in records_of(out) if entry.problem == "p001")
     assert (record.outcome, record.exit_code, record.objects) == ("input error", 31, None)
     assert "p001.pddl:1:1: parenthesis is never closed" in record.detail
 

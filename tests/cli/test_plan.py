@@ -338,7 +338,7 @@ def test_ipc_plan_takes_the_last_sound_policy(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "plan").write_text("an old plan")
     assert run(["ipc-plan", "dk", *BLOCKS, "plan"]) == ExitCode.SUCCESS
     output = capsys.readouterr()
-    assert output.err.startswith("saltus: warning: dk.10: no policy file, or damaged")
+    assert output.err.startswith("saltus: warning: dk.10: not a policy file, or damaged")
     assert "written to plan" in output.out
     assert saltus.validate(saltus.load(*BLOCKS), saltus.read_plan("plan"))
 

@@ -117,7 +117,7 @@ def test_warnings_go_to_standard_error_and_into_the_page(tmp_path: Path, capsys:
         (
             ["explain", *BLOCKS, "--policy", "text", "--out", "a.html"],
             ExitCode.INPUT_ERROR,
-            "text: no policy file, or damaged: ",
+            "text: not a policy file, or damaged: ",
         ),
         (
             ["explain", *BLOCKS, "--policy", "random", "--out", "none/a.html"],

@@ -104,7 +104,7 @@ CASES = [
     Case("report urandom", nothing, "report /dev/urandom", 31, "/dev/urandom: not a text file"),
     Case("suite of endless problems", endless_suite, "stats .", 31, "p01.pddl: not a text file"),
     Case("generate over zero", endless_domain, "generate ferry --out .", 31, "domain.pddl: not a text file"),
-    Case("policy zero", nothing, "policies /dev/zero", 31, "/dev/zero: no policy file, or damaged"),
+    Case("policy zero", nothing, "policies /dev/zero", 31, "/dev/zero: not a policy file, or damaged"),
     Case("policy FIFO", fifo, "policies ./fifo", 31, "not a plain file"),
     Case("bench with policy zero", nothing, "bench {suite} --policy /dev/zero --out r", 31, "/dev/zero"),
     Case("configuration zero", nothing, "train {suite} --out run --config /dev/zero", 33, "/dev/zero: no such file"),
@@ -157,5 +157,5 @@ CASES = [
     Case("plan with brackets", holding("p", b"((a))"), "validate {domain} {problem} p", 31, "p:1:1: not an action"),
     Case("swapped files", nothing, "info {problem} {domain}", 31, "p03.pddl:"),
     Case("policy as domain", nothing, "info {policy} {problem}", 31, "untrained.safetensors: not a text file"),
-    Case("domain as policy", nothing, "policies {domain}", 31, "domain.pddl: no policy file, or damaged"),
+    Case("domain as policy", nothing, "policies {domain}", 31, "domain.pddl: not a policy file, or damaged"),
 ]

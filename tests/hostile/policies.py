@@ -168,7 +168,7 @@ LAYERS = changed(lambda d: d["model"].update(layers=4.5))
 NAN = float("nan")
 
 CASES = [
-    Case("empty", content(b""), PLAN, 31, "p.safetensors: no policy file, or damaged: the file has 0 bytes"),
+    Case("empty", content(b""), PLAN, 31, "p.safetensors: not a policy file, or damaged: the file has 0 bytes"),
     Case("no header", content(b"\0" * 7), PLAN, 31, "fewer than its header"),
     Case("endless header", content(b"\xff" * 8 + SOUND[8:]), SHOW, 31, "fewer than its header"),
     Case("half a file", content(SOUND[: len(SOUND) // 2]), PLAN, 31, "bytes, expected "),
@@ -176,7 +176,7 @@ CASES = [
     Case("text", content(b"(define (domain x))\n"), SHOW, 31, "fewer than its header"),
     Case("NaN weight", content(SOUND[:-4] + b"\0\0\xc0\x7f"), PLAN, 31, "some are not finite numbers"),
     Case("missing policy", nothing, PLAN, 31, "p.safetensors: cannot be read: no such file"),
-    Case("FIFO as policy", pipe, PLAN, 31, "p.safetensors: no policy file, or damaged: not a plain file"),
+    Case("FIFO as policy", pipe, PLAN, 31, "p.safetensors: not a policy file, or damaged: not a plain file"),
     Case("FIFO shown", pipe, SHOW, 31, "not a plain file"),
     Case("folder as policy", inner_folder, SHOW, 31, "holds no policy.safetensors"),
     Case("device as policy", nothing, "policies /dev/zero", 31, "not a plain file"),
@@ -195,10 +195,12 @@ CASES = [
     Case("escapes in a record", changed(lambda d: d.update(record={"domain": "\x1b[31m"})), SHOW, 0, "aiw-ad"),
     Case("markup in a record", changed(lambda d: d.update(record={"domain": "x[/red]"})), SHOW, 0, "x[/red]"),
     Case("half a surrogate", changed(lambda d: d.update(record={"a": "\ud800"})), SHOW, 31, "a text is not Unicode"),
-    Case("ipc layers", numbered(LAYERS), "ipc-plan dk {domain} {problem} plan", 0, "dk.2: no policy file, or damaged"),
+    Case(
+        "ipc layers", numbered(LAYERS), "ipc-plan dk {domain} {problem} plan", 0, "dk.2: not a policy file, or damaged"
+    ),
     Case("ipc list", numbered(described("[]")), "ipc-plan dk {domain} {problem} plan", 0, "found a list"),
     Case("ipc giant", numbered(GIANT), "ipc-plan dk {domain} {problem} plan", 0, "expected at most 1,024"),
-    Case("ipc FIFO", numbered(pipe), "ipc-plan dk {domain} {problem} plan", 0, "dk.2: no policy file, or damaged"),
+    Case("ipc FIFO", numbered(pipe), "ipc-plan dk {domain} {problem} plan", 0, "dk.2: not a policy file, or damaged"),
     Case("episode -1", state(lambda t, v: v.update(episode=-1)), LEARN, 31, "episode: expected 0 or more, found -1"),
     Case("episode a text", state(lambda t, v: v.update(episode="2")), LEARN, 31, "episode: expected a whole number"),
     Case("task 99", first("hindsight.task", 99), LEARN, 31, "hindsight.task: expected numbers of problems"),

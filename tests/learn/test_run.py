@@ -287,7 +287,7 @@ def test_the_time_limit_ends_the_run_after_a_validation(
     lines = capsys.readouterr().out.splitlines()
     done = int(lines[0].split("after ")[1].split()[0])
     assert lines[0].startswith(f"{suite.name}: stopped by the time limit after {done} episodes and ")
-    assert lines[0].endswith(" s; --resume goes on with it")
+    assert lines[-1].startswith("to continue: --resume and a longer --time-limit")
     assert lines[1] == f"best: episode {done}"
     assert [(entry["kind"], entry["episode"]) for entry in log_of(out)[-2:]] == [
         ("episode", done),

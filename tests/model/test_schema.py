@@ -228,7 +228,7 @@ def test_only_plain_files_are_read(tmp_path: Path) -> None:
         for read in (read_description, load_policy_file):
             with pytest.raises(PolicyError, match="not a plain file"):
                 read(tmp_path / name)
-    with pytest.raises(PolicyError, match="no policy file, or damaged"):
+    with pytest.raises(PolicyError, match="not a policy file, or damaged"):
         read_description("a\0b")
 
 

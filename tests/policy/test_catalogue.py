@@ -103,13 +103,13 @@ print('torch' in sys.modules)
 
 def test_a_damaged_file_among_the_policies_is_named(folder: Path) -> None:
     (folder / "aaa.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(PolicyError, match=r"aaa\.safetensors: no policy file, or damaged"):
+    with pytest.raises(PolicyError, match=r"aaa\.safetensors: not a policy file, or damaged"):
         find_policy(domain_of(BLOCKS), folder)
 
 
 def test_a_file_of_tensors_is_no_policy(tmp_path: Path) -> None:
     save_file({}, tmp_path / "plain.safetensors")
-    with pytest.raises(PolicyError, match="no policy file, or damaged"):
+    with pytest.raises(PolicyError, match="not a policy file, or damaged"):
         read_description(tmp_path / "plain.safetensors")
 
 
@@ -158,7 +158,7 @@ def test_of_numbered_policies_the_last_sound_one_is_taken(tmp_path: Path) -> Non
     _, name, refused = open_learned(tmp_path / "dk", domain)
     assert name == str(tmp_path / "dk.10")
     assert len(refused) == 1
-    assert "dk.11: no policy file, or damaged" in refused[0]
+    assert "dk.11: not a policy file, or damaged" in refused[0]
     with pytest.raises(PolicyError, match=r"no policy: .*dk\.11.*another domain"):
         open_learned(tmp_path / "dk", domain_of(DOMAINS["ferry"].path.read_text()))
     with pytest.raises(PolicyError, match=r"none: no policy; expected .*none\.1"):

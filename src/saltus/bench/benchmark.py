@@ -16,8 +16,17 @@ from dataclasses import dataclass, field, replace
 from saltus.bench.lama import LamaJob
 from saltus.bench.record import Key, Problem, Record, make_record
 from saltus.bench.records import RecordFile
-from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
+from saltus.errors import (
+    ConfigurationError,
+    InputError,
+    NoPolicyError,
+    PolicyError,
+    WrongPolicyError,
+    suggestion,
+)
+from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
+from saltus.pddl.signature import check_signature
 from saltus.policy.catalogue import policy_file_for
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
@@ -64,7 +73,7 @@ def make_trials(
     for split in splits or ():
         if split not in known:
             raise ConfigurationError(
-                f"there is no split {split!r}{suggestion(split, known)}; there are {', '.join(known)}"
+                f"there is no split {split!r}{suggestion(split, known) or '; there are ' + ', '.join(known)}"
             )
     trials: list[Trial] = []
     missing: list[str] = []
@@ -74,7 +83,7 @@ def make_trials(
             continue
         try:
             prepared = adapt(replace(job, domain=str(suite.domain), policy=policy_for(suite, job)))
-        except NoPolicyError as error:
+        except (NoPolicyError, WrongPolicyError) as error:
             missing.append(str(error))
             continue
         configuration = prepared.configuration()
@@ -94,9 +103,11 @@ def policy_for(suite: Suite, job: PlanJob) -> str:
     """Policy for a suite: the name of a yardstick, or a file; a policy that is not found is a `PolicyError`."""
     if isinstance(job, LamaJob) or job.policy in YARDSTICKS:
         return job.policy
-    path = policy_file_for(job.policy, parse_domain(Source.from_file(suite.domain)))
+    domain = parse_domain(Source.from_file(suite.domain))
+    path = policy_file_for(job.policy, domain)
     if not path.is_file():
         raise PolicyError(f"{path}: cannot be read: no such file")
+    check_signature(read_description(path).signature, domain)
     return str(path)
 
 

@@ -20,7 +20,7 @@ from saltus.task.suite import TEST_SPLITS
 
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such folders."
 
 

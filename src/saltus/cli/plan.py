@@ -33,7 +33,7 @@ from saltus.cli.options import (
 from saltus.cli.progress import fitting
 from saltus.errors import ConfigurationError, InputError, plural
 from saltus.files import WriteError, folder_of, is_replaceable
-from saltus.policy.catalogue import AUTO, numbered_files
+from saltus.policy.catalogue import AUTO, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
 from saltus.policy.rollout import Ending
@@ -101,7 +101,7 @@ def plan(
     )
     job = adapted(job, protocol, time_limit)
     writer = PlanWriter(plan_file, numbered=improve)
-    writer.check(domain, problem, Path(policy))
+    writer.check(domain, problem, Path(policy), Path(policy) / RUN_POLICY)
     started = timestamp()
     result = watched(job, writer)
     show_messages(result)
@@ -385,4 +385,4 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:
     """Whether a search could find a plan where the policy alone did not."""
     is_unsolvable = result.detail == Ending.PROVEN_DEAD_END and not result.figures.jumps
-    return not job.search and result.outcome.allows_search and not is_unsolvable
+    return not job.search and result.outcome is Outcome.FAILED and not is_unsolvable

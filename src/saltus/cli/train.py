@@ -79,7 +79,12 @@ def train(
         warn=output.warning,
     )
     stopped_by = follow(run, seconds)
-    output.result("\n".join(run.summary(stopped_by)))
+    lines = run.summary(stopped_by)
+    if stopped_by:
+        lines.append("to continue: the same command with --resume")
+    elif run.stopped_by:
+        lines.append("to continue: --resume and a longer --time-limit, which counts all of the run's time, or none")
+    output.result("\n".join(lines))
 
 
 def follow(run: Run, seconds: float | None) -> str:

@@ -275,7 +275,7 @@ class RunFolder:
         self.open_tensorboard(trainer.episode)
 
     def keep(self, trainer: Trainer, record: Mapping[str, Any], *, is_best: bool) -> None:
-        """Saves the policy of the moment as a checkpoint, and as the policy of the run if it is the best."""
+        """Saves the current policy as a checkpoint, and as the policy of the run if it is the best."""
         save_policy_of(trainer, self.checkpoint(trainer.episode), record, self.warn)
         if is_best and save_policy_of(trainer, self.policy, record, self.warn):
             self.written += 1
@@ -327,7 +327,7 @@ class NumberedPolicies:
         return self._file(max(1, self.written))
 
     def keep(self, trainer: Trainer, record: Mapping[str, Any], *, is_best: bool) -> None:
-        """Saves the policy of the moment under the next number if it is the best."""
+        """Saves the current policy under the next number if it is the best."""
         if is_best:
             self.written += save_policy_of(trainer, self._file(self.written + 1), record, self.warn)
 
@@ -356,7 +356,7 @@ RunOutput = RunFolder | NumberedPolicies
 
 
 def save_policy_of(trainer: Trainer, path: Path, record: Mapping[str, Any], warn: Callable[[str], None]) -> bool:
-    """Saves the policy of the moment; whether that went well."""
+    """Saves the current policy; whether that went well."""
     specs = trainer.configuration
     file = PolicyFile.of(trainer.learner.player, trainer.tasks[0].domain, specs.encoding, specs.lookahead, record)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -11,10 +12,11 @@ from typing import Any
 
 import torch
 
+from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
 from saltus.learn.config import plain_values
 from saltus.learn.events import Event
-from saltus.learn.folder import NumberedPolicies, RunDescription, RunOutput
+from saltus.learn.folder import RunDescription, RunOutput
 from saltus.learn.problems import Problems
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Validation
@@ -64,8 +66,11 @@ class Run:
         Training ends after the last episode, when validations are stable, when the run has taken so many seconds in
         all, before it was resumed included, or when `stop` returns True. A run that the time limit ends is validated
         first, for which some of the time is kept free. `stop` is asked all the time and should take no time; it gives
-        up the present episode or validation. The run is saved as of the episode before.
+        up the present episode or validation. The run is saved as of the episode before; so it is if the iteration is
+        given up.
         """
+        if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds < math.inf):
+            raise ConfigurationError(f"time_limit is {seconds!r}, expected a number of seconds, more than 0")
         started = time.monotonic() - self.elapsed
         trainer, spec = self.trainer, self.trainer.spec
         saved = self._progress()
@@ -90,6 +95,13 @@ class Run:
                 if not trainer.is_validated and (validation := trainer.try_validation(is_stopped)) is not None:
                     yield validation
 
+        def finish() -> None:
+            self.output.restore_best(trainer)
+            if not trainer.validations or not self.output.policy.exists():
+                self._keep(None)
+            if self._progress() != saved or trainer.episode == 0:
+                self.output.save_state(trainer, self.elapsed)
+
         self.output.begin(trainer)
         try:
             for event in train():
@@ -102,11 +114,10 @@ class Run:
                 if due and not ends and self.output.save_state(trainer, self.elapsed):
                     saved = self._progress()
                 yield event
-            self.output.restore_best(trainer)
-            if not trainer.validations or not self.output.policy.exists():
-                self._keep(None)
-            if self._progress() != saved or trainer.episode == 0:
-                self.output.save_state(trainer, self.elapsed)
+            finish()
+        except GeneratorExit:  # whoever takes the events wants no more of them
+            finish()
+            raise
         finally:
             self.output.close()
 
@@ -124,21 +135,20 @@ class Run:
             reasons = "; ".join(self.output.unsaved.values())
             raise WriteError(f"{reasons}; {self.folder} holds the run as of its last save")
         reason = stopped_by or self.stopped_by
-        why = f"stopped by {reason}" if reason else "stable" if trainer.is_stable else "done"
-        resumable = reason and not isinstance(self.output, NumberedPolicies)
-        lines = [
-            f"{self.problems.name}: {why} after {trainer.episode} episodes and {self.elapsed:,.0f} s"
-            + ("; --resume goes on with it" if resumable else "")
-        ]
+        why = f"stopped by {reason}" if reason else "done"
+        episodes = plural(trainer.episode, "episode")
+        lines = [f"{self.problems.name}: {why} after {episodes} and {self.elapsed:,.0f} s"]
+        if not reason and trainer.is_stable:
+            lines[0] += f": the last {plural(trainer.spec.stop_after, 'validation')} solved every problem"
         if best is not None:
-            lines.append(f"best: episode {best.episode}")
+            lines.append(f"best: episode {best.episode}" if trainer.can_select else f"last: episode {best.episode}")
             yardstick = trainer.measure_goal_count(stop) if trainer.can_select and not stopped_by else None
             for name in ("held_out", "larger"):
                 ours = getattr(best, name)
                 if ours is not None and ours.problems:
                     theirs = f"; goal-count {getattr(yardstick, name)}" if yardstick is not None else ""
                     lines.append(f"{'validation' if name == 'held_out' else name}: policy {ours}{theirs}")
-        return [*lines, f"policy: {policy}"]
+        return [*lines, f"policy: {policy}" + ("" if best is not None else ", not validated yet")]
 
     def _progress(self) -> tuple[int, int]:
         """What a saved state has of the run: episodes and validations."""
@@ -149,7 +159,7 @@ class Run:
         return isinstance(event, Validation) or not self.trainer.is_validation_due
 
     def _keep(self, validation: Validation | None) -> None:
-        """Saves the policy of the moment, as the best one if it is, or if there is no validation."""
+        """Saves the current policy, as the best one if it is, or if there is no validation."""
         is_best = validation is None or self.trainer.best is validation
         self.output.keep(self.trainer, self.record(validation), is_best=is_best)
 

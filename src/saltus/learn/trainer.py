@@ -252,7 +252,7 @@ class Trainer:
 
     @property
     def is_validated(self) -> bool:
-        """Whether the policy of the moment has been validated, or has not learned anything yet."""
+        """Whether the current policy has been validated, or has not learned anything yet."""
         return self.episode == (self.validations[-1].episode if self.validations else 0)
 
     def _is_regular(self, episode: int) -> bool:
@@ -288,7 +288,7 @@ class Trainer:
         self.episode += 1
         if not np.isfinite(list(losses.values())).all():
             raise ConfigurationError(
-                f"training: the loss of episode {self.episode} is no finite number; a smaller learning_rate may help"
+                f"training: the loss of episode {self.episode} is not a finite number; a smaller learning_rate may help"
             )
         if spec.target_every and self.episode % spec.target_every == 0:
             self.learner.copy_target()
@@ -431,7 +431,7 @@ class Trainer:
     # -- validation --------------------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
-        """How the policy of the moment does; the larger problems are tried only if it solves most of the others."""
+        """How the current policy does; the larger problems are tried only if it solves most of the others."""
         policy, spec, started = self.policy(), self.spec, time.monotonic()
         goals = spec.validation_takes_goals
         held_out = measure(policy, self.held_out, spec.validation_jumps, take_goals=goals, check=self._check)

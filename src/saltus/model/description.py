@@ -37,4 +37,4 @@ def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise PolicyError(f"{name}: cannot be read: {error.strerror or error}") from error
     except (DamageError, SafetensorError, ValueError) as error:  # a name with a null character is a ValueError
-        raise PolicyError(f"{name}: no policy file, or damaged: {error}") from error
+        raise PolicyError(f"{name}: not a policy file, or damaged: {error}") from error

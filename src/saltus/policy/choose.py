@@ -17,6 +17,11 @@ TIE = 1e-5
 """Relative difference below which two Q-values count as equal, so that rounding on a CPU or GPU decides nothing."""
 
 
+def tolerance(best: float) -> float:
+    """Difference from the best Q-value up to which others count as equal to it."""
+    return TIE * max(1.0, abs(best))
+
+
 class Chooser(Protocol):
     """An order of candidates."""
 
@@ -32,7 +37,7 @@ class Greedy:
         left = q.astype(np.float64)
         for _ in range(len(left)):
             best = left.max()
-            candidate = int(np.argmax(left >= best - TIE * max(1.0, abs(best))))
+            candidate = int(np.argmax(left >= best - tolerance(best)))
             yield candidate
             left[candidate] = -np.inf
 

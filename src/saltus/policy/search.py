@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadTree, Situation, lookahead
-from saltus.policy.choose import TIE
+from saltus.policy.choose import tolerance
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy
 from saltus.task import Action, Goal, State, Task
 
@@ -189,5 +189,5 @@ def _ranking(q: NDArray[np.float32]) -> NDArray[np.int32]:
     """Indices of Q-values in descending order; values within rounding error count as equal and keep their order."""
     if not len(q):
         return np.zeros(0, np.int32)
-    quantum = TIE * max(1.0, abs(float(q.max())))
+    quantum = tolerance(float(q.max()))
     return np.argsort(-np.rint(q.astype(np.float64) / quantum), kind="stable").astype(np.int32)

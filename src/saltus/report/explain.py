@@ -16,6 +16,7 @@ import numpy as np
 
 from saltus.errors import plural
 from saltus.policy import DeadEndRule, Ending, Policy, Rollout, Step, run_rollout
+from saltus.policy.choose import tolerance
 from saltus.report.html import document
 from saltus.report.tree_drawing import draw
 from saltus.task import Plan, State, Task, validate
@@ -120,7 +121,7 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, An
         "q": [None, *(_rounded(float(q[node - 1])) for node in drawing.nodes[1:])],
         "goals": tree.goals[drawing.nodes].tolist(),
         "jump": place[step.node],
-        "rank": 1 + int((q > q[step.node - 1]).sum()),
+        "rank": 1 + int((q > q[step.node - 1] + tolerance(float(q[step.node - 1]))).sum()),
         "low": _rounded(float(np.quantile(finite, LOW_QUANTILE))) if len(finite) else None,
         "high": _rounded(float(finite.max())) if len(finite) else None,
         "actions": [names.number(task.action_name(action)) for action in step.actions],

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from saltus.errors import PlanError, Position, plural
 from saltus.files import PLAN_BYTES, read_whole, write_whole
@@ -15,12 +15,13 @@ from saltus.files import PLAN_BYTES, read_whole, write_whole
 class Plan:
     """Ground actions by name, `(action, object, …)`, in lower case; `str` of it is the text of a plan file.
 
-    `lines` are the line numbers of the actions in the file that the plan was read from.
+    `lines` are the line numbers of the actions in the file that the plan was read from. Plans with the same actions are
+    equal.
     """
 
     steps: tuple[tuple[str, ...], ...]
-    file: str = "<plan>"
-    lines: tuple[int, ...] = ()
+    file: str = field(default="<plan>", compare=False)
+    lines: tuple[int, ...] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
+from tools.docs_pages import field_texts
 
 from saltus.errors import ConfigurationError
 from saltus.learn.config import (
+    SECTIONS,
     Configuration,
     configuration_of,
     load_configuration,
@@ -220,3 +224,17 @@ def test_a_configuration_is_a_source_of_its_own(tmp_path: Path) -> None:
     assert load_configuration(configuration, ["episodes=3"]).training.episodes == 3
     (tmp_path / "own.toml").write_text('extends = "tiny"\n')
     assert load_configuration(tmp_path / "own.toml") == configuration
+
+
+def test_keys_that_no_configuration_sets_say_why_they_are_keys() -> None:
+    files = [*named_configurations().values(), *(ROOT / "experiments").glob("*/configs/*.toml")]
+    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+    unset = {
+        (section, name)
+        for section, kind in SECTIONS.items()
+        for name in kind.__dataclass_fields__
+        if not any(name in table.get(section, {}) for table in tables)
+    }
+    assert unset
+    for section, name in sorted(unset):
+        assert "A key: " in field_texts(SECTIONS[section])[name], f"{section}.{name}"

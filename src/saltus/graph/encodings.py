@@ -115,7 +115,8 @@ class EncodingSpec:
     nullary: str = "world"
     """Atoms without arguments: world: they are about one extra node; drop: they are left out (the paper)."""
     negative_goals: bool = False
-    """Whether there are relations for negated goal literals. Without them, goals with such literals are refused."""
+    """Whether there are relations for negated goal literals. Without them, goals with such literals are refused.
+    A key: a choice that depends on the domain."""
 
     def __post_init__(self) -> None:
         for name, known in (("kind", tuple(ENCODINGS)), ("nullary", NULLARY)):

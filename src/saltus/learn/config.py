@@ -5,8 +5,8 @@ unknown key, a value of the wrong type and a meaningless combination are refused
 `configs/` holds the named configurations: our defaults, the paper's values (`paper`), and its baselines and ablations
 with our defaults and with the paper's values (`paper-…`).
 
-The text under each field is its entry in the configuration reference. A few keys have the same value in all
-configurations; they say why they are keys.
+The text under each field is its entry in the configuration reference. Where no configuration sets a
+key, its text says why it is one, after "A key:".
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class TrainingSpec:
     episodes: int = 300
     """Number of episodes: rounds of collecting experience and learning from it."""
     rollouts: int = 4
-    """Trajectories per episode, each on a training problem drawn at random."""
+    """Trajectories per episode, each on a training problem drawn at random. A key: experience against gradient steps
+    is the first thing to vary where episodes are slow."""
     curriculum: int = 0
     """Episodes until training problems are drawn from all of them. Before that they are drawn from the smallest
     ones, whose share grows from a tenth. 0 draws from all problems from the start."""
@@ -61,72 +62,76 @@ class TrainingSpec:
     learning_rate: float = 3e-4
     """Learning rate of Adam at the start (the paper: 1e-3)."""
     learning_rate_end: float = 1e-5
-    """Learning rate at the end of its linear schedule."""
+    """Learning rate at the end of its linear schedule. A key: one of the paper's values."""
     learning_rate_episodes: int = 300
     """Length of the schedule of the learning rate; after that the end value holds."""
     clip: float = 0.0
-    """Largest norm of the gradient; 0 for no limit."""
+    """Largest norm of the gradient; 0 for no limit. A key: the remedy if the loss of a domain explodes."""
     # Departure: the paper has no such average. The defaults have none either, only some bundled policies.
     average: float = 0.0
     """Decay per gradient step of an average of the weights, which then is the policy; 0 uses the weights themselves."""
     temperature: float = 1.0
     """Temperature of the Boltzmann exploration at the start."""
     temperature_end: float = 0.1
-    """Temperature at the end of its linear schedule."""
+    """Temperature at the end of its linear schedule. A key: one of the authors' values."""
     temperature_episodes: int = 1000
     """Length of the schedule of the temperature; after that the end value holds."""
     take_goals: bool = False
-    """Whether exploration jumps to a goal state whenever the tree contains one. Off in every configuration: the
-    paper explores by Boltzmann's rule alone. `validation_takes_goals` is the same for validation."""
+    """Whether exploration jumps to a goal state whenever the tree contains one. A key: off in every configuration,
+    since the paper explores by Boltzmann's rule alone. `validation_takes_goals` is the same for validation."""
     discount: float = 0.999
-    """Discount factor per jump."""
+    """Discount factor per jump. A key: one of the paper's values."""
     bootstrap: str = "mellowmax"
-    """Value of a state from the Q-values of its tree: mellowmax or max."""
+    """Value of a state from the Q-values of its tree: mellowmax or max. A key: the paper's choice against the usual
+    one of deep Q-learning."""
     mellowmax_factor: float = 10.0
-    """Sharpness of mellowmax: the larger, the closer to the maximum. The same in every configuration; it is a key
-    because the losses take it as a parameter."""
+    """Sharpness of mellowmax: the larger, the closer to the maximum. A key: one of the
+    authors' values."""
     target_every: int = 0
-    """Episodes between copies of the weights to the target network, which values successors; 0 for none."""
+    """Episodes between copies of the weights to the target network, which values successors; 0 for none.
+    A key: target networks are usual in deep Q-learning, and off here as in the authors' script."""
     # Departure: with the authors' -10,000, a prototype's Q-values drifted towards it.
     dead_end: float = -50.0
     """Value of a jump to a dead end (the authors' script: -10,000)."""
     least_target: float = 0.0
     """Lower bound on the targets of jumps that do not lead to a dead end; 0 for no bound."""
     bounds: bool = True
-    """Whether Q-values outside of [return to go, -1] are penalised on trajectories that reached their goal."""
+    """Whether Q-values outside of [return to go, -1] are penalised on trajectories that reached their goal.
+    A key: a part of the loss that can be left out."""
     rank_weight: float = 1.0
-    """Weight of the loss that orders depth nodes, which only the encoding ad has."""
+    """Weight of the loss that orders depth nodes, which only the encoding ad has. A key: a part of the loss that can be
+    left out, with 0."""
     # Departure: the paper's 100 hold the relabelled experience of one or two episodes.
     replay: int = 1000
     """Transitions kept in each of the two replay stores, original and relabelled experience (the paper: 100, and 1000
     for flat policies)."""
     alpha: float = 0.6
-    """Exponent of the priorities in replay; 0 draws uniformly. The usual value of prioritised replay in every
-    configuration."""
+    """Exponent of the priorities in replay; 0 draws uniformly. A key: one of the usual values of
+    prioritised replay."""
     beta: float = 0.4
-    """Exponent of the importance weights at the start; it grows linearly to 1. The usual value of prioritised replay
-    in every configuration."""
+    """Exponent of the importance weights at the start; it grows linearly to 1. A key: one of the usual values
+    of prioritised replay."""
     beta_samples: int = 100_000
-    """Samples drawn until the exponent of the importance weights is 1. The same in every configuration: about as many
-    as 100 episodes draw."""
+    """Samples drawn until the exponent of the importance weights is 1. A key: one of the authors'
+    values, about as many as 100 episodes draw."""
     original_share: float = 0.5
-    """Share of a batch that is drawn from trajectories with their own goal, if there are any. Half and half in every
-    configuration; it is a key so that saved runs say how their batches were made up."""
+    """Share of a batch that is drawn from trajectories with their own goal, if there are any. A key: saved
+    runs say how their batches were made up."""
     keep_failed: bool = False
     """Whether trajectories that reached neither their goal nor a dead end are also stored with their own goal."""
     hindsight: str = "lifted"
     """Goals that trajectories are relabelled with: lifted (lifted sub-goals), propositional (atoms of the problem's own
-    goal), state (whole states), or off."""
+    goal), state (whole states), or off. A key: hindsight is a choice of the paper that can be compared with others."""
     hindsight_atoms: int = 10
-    """Largest number of atoms in a lifted sub-goal. The same in every configuration: it bounds the cost of relabelling
-    in domains with long goals."""
+    """Largest number of atoms in a lifted sub-goal. A key: it bounds the cost of relabelling in domains with
+    long goals."""
     hindsight_variants: int = 2
-    """Lifted sub-goals kept per number of atoms. The same in every configuration, for the same reason."""
+    """Lifted sub-goals kept per number of atoms. A key: for the same reason."""
     # Departure: the authors try one. A grounding that already held before the last jump teaches nothing.
     hindsight_groundings: int = 4
     """Groundings that are tried per lifted sub-goal and state until one did not hold before (the authors: 1)."""
     hindsight_trajectories: int = 100
-    """Largest number of relabelled trajectories per episode."""
+    """Largest number of relabelled trajectories per episode. A key: for the same reason."""
     searches: int = 0
     """Searches per episode on problems whose rollouts failed; the trajectories they find are stored like rollouts."""
     search_by: str = "goal-count"
@@ -143,7 +148,8 @@ class TrainingSpec:
     0 for none. These validations take at most a fifth of the time and never change the weights, but since their
     checkpoints can become the policy, which one does may depend on the speed of the machine."""
     validation_jumps: int = 50
-    """Limit on the jumps of a validation rollout; two more are allowed per object."""
+    """Limit on the jumps of a validation rollout; two more are allowed per object. A key: domains with long
+    plans may need more."""
     # Departure: as in planning, and for the same reason (`policy/rollout.py`).
     validation_takes_goals: bool = True
     """Whether validation takes a goal state of the tree whatever its Q-value, as planning does (the paper: false)."""
@@ -155,7 +161,8 @@ class TrainingSpec:
     """Generated validation problems three to five times larger than the training problems, if the domain has a
     generator."""
     larger_from: float = 0.9
-    """Share of the validation problems that must be solved before the larger ones are tried."""
+    """Share of the validation problems that must be solved before the larger ones are tried. A key: they take
+    most of the time of a validation."""
     # Departure: coverage of larger problems tells apart checkpoints that tie on validation problems.
     selection: str = "larger"
     """What chooses the best checkpoint. larger: coverage of validation and larger problems together, then plan length;

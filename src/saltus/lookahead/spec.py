@@ -30,7 +30,7 @@ class LookaheadSpec:
     """flat: successors of the root only; iw: novelty of atoms; aiw: novelty of atoms in which all arguments but one are
     replaced by their types; baiw: novelty of atoms in which all arguments but one are dropped."""
     width: int = 1
-    """1: novelty of single features; 2: also of pairs, for small tasks."""
+    """1: novelty of single features; 2: also of pairs, for small tasks. A key: an option of the paper's definition."""
     capacity: int | None = None
     """Largest number of novel states kept at each depth (C-AIW): those with the most satisfied goals, ties in the order
     they were found. `keep_root_successors` says what becomes of successors of the root beyond it."""
@@ -54,13 +54,13 @@ class LookaheadSpec:
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
     max_nodes: int = 1_000_000
-    """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated."""
+    """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated. A key: a limit."""
     max_atoms: int = 100_000_000
     """Largest number of atoms stored as differences in a tree. A larger tree is cut off and marked as truncated. What
     the search needs in addition to the tree (pairs of width 2, classes, lists of actions) may take as many bytes as
-    these atoms, and at least 64 MiB."""
+    these atoms, and at least 64 MiB. A key: a limit."""
     max_root_actions: int = 20_000
-    """Largest number of applicable actions for which `auto` means `all`."""
+    """Largest number of applicable actions for which `auto` means `all`. A key: a limit."""
 
     @property
     def label(self) -> str:

@@ -27,9 +27,10 @@ class ModelSpec:
     layers: int = 10
     """Layers of message passing. They share their weights, so a call may use another number."""
     aggregation: str = "smooth-max"
-    """How the messages to a node are combined: smooth-max (log-sum-exp), max, sum or mean. Without messages it is 0."""
+    """How the messages to a node are combined: smooth-max (log-sum-exp), max, sum or mean. Without messages it is 0.
+    A key: the usual choices of relational networks, to compare with."""
     sharpness: float = 12.0
-    """Factor inside the log-sum-exp; the larger, the closer to the maximum."""
+    """Factor inside the log-sum-exp; the larger, the closer to the maximum. A key: one of the authors' values."""
     # Departure: the paper's text says two, its code has one, as here. The fast passes are written for one.
     hidden_layers: int = 1
     """Hidden layers of every network: 1, or 2 as in the paper's text. Two use the slow pass everywhere."""
@@ -38,9 +39,10 @@ class ModelSpec:
     """Whether the sum of the objects goes through a network of its own before the readout (the paper's text: false).
     The encoding ext always has one, as in the paper: for each pair of objects, before the sum."""
     norm: bool = True
-    """Whether the update network is followed by a layer norm."""
+    """Whether the update network is followed by a layer norm. A key: a part of the network that can be left out."""
     precision: str = "float32"
-    """Precision of the matrix products on a GPU: float32, tf32 or bf16. Sums, and everything on a CPU, are float32."""
+    """Precision of the matrix products on a GPU: float32, tf32 or bf16. Sums, and everything on a CPU, are float32.
+    A key: speed against the last digits."""
 
     def __post_init__(self) -> None:
         for name, most in (("embedding", MAX_EMBEDDING), ("layers", MAX_LAYERS)):

@@ -422,7 +422,7 @@ def test_an_interrupted_episode_changes_nothing() -> None:
 def test_an_endless_validation_is_interrupted_and_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = small_tasks("blocksworld", 4)
 
-    def endless(policy: Policy, tasks: Sequence[Task], least_jumps: int, check: Any) -> Coverage:
+    def endless(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, take_goals: bool, check: Any) -> Coverage:
         while True:
             is_validating.append(True)
             check()
@@ -453,10 +453,9 @@ def test_measuring_asks_before_every_jump() -> None:
         if calls():
             raise KeyError("stop")
 
+    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="flat"))
     with pytest.raises(KeyError, match="stop"):
-        measure(
-            GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="flat")), [chain(90, goal=89)], 10**9, check
-        )
+        measure(policy, [chain(90, goal=89)], 10**9, check=check)
     assert calls.asked == 21
 
 

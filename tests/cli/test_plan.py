@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import ROOT
@@ -27,7 +28,7 @@ from saltus.lookahead import LookaheadSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits
 from saltus.policy.exit_codes import ExitCode
-from saltus.process import run_job
+from saltus.process import PlanJob, run_job
 
 EXAMPLES = ROOT / "examples" / "blocksworld"
 BLOCKS = [str(EXAMPLES / "domain.pddl"), str(EXAMPLES / "p03.pddl")]
@@ -360,3 +361,22 @@ def test_ipc_plan_fails_with_the_outcomes_code(tmp_path: Path, capsys: pytest.Ca
     assert run(["ipc-plan", "dk", *LARGE, "plan", "--time-limit", "1"]) == ExitCode.OUT_OF_TIME
     assert run(["ipc-plan", "dk", "none", BLOCKS[1], "plan"]) == ExitCode.INPUT_ERROR
     assert "none: cannot be read" in capsys.readouterr().err
+
+
+def test_an_interruption_names_the_plan_so_far(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = run_job
+
+    def interrupted(job: PlanJob, watch: Any, **options: Any) -> Any:
+        def see(message: Any, result: Any) -> None:
+            watch(message, result)
+            if message["event"] == "plan":
+                raise KeyboardInterrupt
+
+        return real(job, see, **options)
+
+    monkeypatch.setattr("saltus.cli.plan.run_job", interrupted)
+    assert run(["plan", *BLOCKS, "--policy", "goal-count", "--improve", "--plan-file", "best"]) == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err == "the best plan so far is in best.1\nsaltus: error: interrupted\n"
+    assert Path("best.1").is_file()

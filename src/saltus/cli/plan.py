@@ -286,6 +286,10 @@ def watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
         result = _watched(job, writer)
         if not result.outcome.is_rejection:
             writer.clear()
+    except KeyboardInterrupt:
+        if writer.written:
+            output.note(f"the best plan so far is in {writer.last_name()}")
+        raise
     finally:
         writer.drop_earlier()
     return result

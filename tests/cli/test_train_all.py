@@ -115,7 +115,7 @@ def test_a_run_that_cannot_be_started_is_no_obstacle_to_others(suite: Path, tmp_
     first, second = (entry.result for entry in sorted(LocalRunner().run(jobs), key=lambda entry: entry.number))
     assert first.exit_code == 31
     assert "Not a directory" in first.summary
-    assert (second.exit_code, "done after 1 episodes" in second.summary) == (0, True)
+    assert (second.exit_code, "done after 1 episode" in second.summary) == (0, True)
 
 
 def test_a_killed_run_is_a_crash(suite: Path, tmp_path: Path) -> None:

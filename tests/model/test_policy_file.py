@@ -137,7 +137,7 @@ def damage(path: Path, kind: str) -> None:
         ("truncated", "damaged"),
         ("empty", "damaged"),
         ("garbage", "damaged"),
-        ("plain tensors", "no policy file"),
+        ("plain tensors", "not a policy file"),
         ("future", "format version 99, this program reads up to 1"),
         ("unknown field", "unknown field 'colour'"),
         ("other sizes", r"weights messages\.0\.weight1: expected F16 or F32 .*, found F32 "),

@@ -395,6 +395,7 @@ void define_lookahead(nb::module_& module) {
     nb::class_<Tree>(module, "Tree")
         .def_prop_ro("parent", &array_of<&Tree::parent>, inside)
         .def_prop_ro("depth", &array_of<&Tree::depth>, inside)
+        .def_prop_ro("length", &array_of<&Tree::length>, inside)
         .def_prop_ro("schema", &array_of<&Tree::schema>, inside)
         .def_prop_ro("argument_offset", &array_of<&Tree::argument_offset>, inside)
         .def_prop_ro("argument", &array_of<&Tree::argument>, inside)

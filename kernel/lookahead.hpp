@@ -42,7 +42,8 @@ struct Situation {
 
 struct Tree {
     std::vector<std::int32_t> parent;           // [nodes], -1 for the root
-    std::vector<std::int32_t> depth;            // [nodes]
+    std::vector<std::int32_t> depth;            // [nodes]: edges from the root
+    std::vector<std::int32_t> length;           // [nodes]: actions from the root
     std::vector<std::int32_t> schema;           // [nodes], -1 for the root
     std::vector<std::int64_t> argument_offset;  // [nodes + 1]
     std::vector<std::int32_t> argument;

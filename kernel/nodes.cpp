@@ -63,6 +63,7 @@ Tree Nodes::to_tree() const {
     for (const Node& node : nodes_) {
         tree.parent.push_back(node.parent);
         tree.depth.push_back(node.depth);
+        tree.length.push_back(node.length);
         tree.schema.push_back(node.schema);
         tree.novel.push_back(node.novel ? 1 : 0);
         tree.goals.push_back(node.goals);

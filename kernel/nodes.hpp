@@ -17,6 +17,7 @@ struct Range {
 struct Node {
     std::int32_t parent = -1;
     std::int32_t depth = 0;
+    std::int32_t length = 0;
     std::int32_t schema = -1;
     Range arguments;
     Range added, deleted;              // relative to the root

@@ -409,6 +409,7 @@ bool Search::append(std::size_t parent, std::size_t s, const std::vector<Object>
     Node node;
     node.parent = static_cast<std::int32_t>(parent);
     node.depth = nodes_[parent].depth + 1;
+    node.length = nodes_[parent].length + 1;
     node.schema = static_cast<std::int32_t>(s);
     node.arguments = nodes_.store_arguments(binding);
     node.added = nodes_.store(difference_.added);

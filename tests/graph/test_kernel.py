@@ -255,6 +255,7 @@ def test_too_large_a_batch_is_refused_before_it_is_built() -> None:
         tree,
         parent=np.arange(-1, count - 1, dtype=np.int32),
         depth=np.arange(count, dtype=np.int32),
+        length=np.arange(count, dtype=np.int32),
         schema=np.zeros(count, np.int32),
         added_offset=np.zeros(count + 1, np.int64),
         added=tree.added[:0],

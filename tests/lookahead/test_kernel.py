@@ -36,6 +36,7 @@ pytestmark = pytest.mark.kernel
 ARRAYS = (
     "parent",
     "depth",
+    "length",
     "schema",
     "argument_offset",
     "argument",

@@ -51,7 +51,7 @@ def measure(
     actions = [0] * len(tasks)
     for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
-            actions[i] += int(step.tree.depth[step.node])
+            actions[i] += int(step.tree.length[step.node])
             if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:
                 rollouts[i].ending = Ending.STUCK
     solved = [i for i, rollout in enumerate(rollouts) if rollout.ending is Ending.SOLVED]

@@ -109,6 +109,7 @@ class Node:
 
     parent: int
     depth: int
+    length: int
     action: Action | None
     state: State
     novel: bool
@@ -131,7 +132,7 @@ def lookahead(
     mode = spec.root_successors
     if mode == "auto":
         mode = "classes" if spec.width == 1 and len(actions) > spec.max_root_actions else "all"
-    nodes = [Node(-1, 0, None, root, True, True)]
+    nodes = [Node(-1, 0, 0, None, root, True, True)]
     truncated = False
     try:
         if spec.kind != "flat":
@@ -177,7 +178,7 @@ def _expand_root(
         if child in distinct or (mode == "novel" and not novel):
             continue
         distinct.add(child)
-        _append(spec, nodes, Node(0, 1, action, child, novel, novel or spec.expand_root_successors))
+        _append(spec, nodes, Node(0, 1, 1, action, child, novel, novel or spec.expand_root_successors))
     if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as seen, too
         for action in actions:
             novelty.mark(changes(task, atoms, action)[0], ())
@@ -190,7 +191,7 @@ def _expand(task: Task, spec: LookaheadSpec, number: int, nodes: list[Node], nov
         adds, deletes = changes(task, atoms, action)
         child = State((atoms - deletes) | adds)
         if novelty.mark(adds - atoms, child):
-            _append(spec, nodes, Node(number, node.depth + 1, action, child, True, True))
+            _append(spec, nodes, Node(number, node.depth + 1, node.length + 1, action, child, True, True))
 
 
 def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], first: int) -> None:
@@ -233,6 +234,7 @@ def _finish(
         spec=spec,
         parent=np.array([node.parent for node in nodes], np.int32),
         depth=np.array([node.depth for node in nodes], np.int32),
+        length=np.array([node.length for node in nodes], np.int32),
         schema=np.array([node.action.schema if node.action else -1 for node in nodes], np.int32),
         argument_offset=np.cumsum([0, *map(len, arguments)]).astype(np.int64),
         argument=np.array([number for entry in arguments for number in entry], np.int32),

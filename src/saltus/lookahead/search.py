@@ -72,6 +72,7 @@ def _wrap(situation: Situation, spec: LookaheadSpec, tree: _kernel.Tree) -> Look
         spec=spec,
         parent=tree.parent,
         depth=tree.depth,
+        length=tree.length,
         schema=tree.schema,
         argument_offset=tree.argument_offset,
         argument=tree.argument,

@@ -26,6 +26,9 @@ class LookaheadTree:
     parent: NDArray[np.int32] = field(repr=False)
     """-1 for the root."""
     depth: NDArray[np.int32] = field(repr=False)
+    """Number of edges from the root."""
+    length: NDArray[np.int32] = field(repr=False)
+    """Number of actions from the root."""
     schema: NDArray[np.int32] = field(repr=False)
     """Schema of the action that leads from the parent to the node; -1 for the root."""
     argument_offset: NDArray[np.int64] = field(repr=False)

@@ -220,7 +220,7 @@ class _Road:
 
     def _path_cost(self, tree: LookaheadTree, node: int) -> float:
         if not self.task.has_costs:
-            return float(tree.depth[node])
+            return float(tree.length[node])
         return sum(self.task.action_cost(action) for action in tree.path_to(node))
 
     def improved(self) -> Iterator[list[Action]]:

@@ -11,9 +11,11 @@
 #include "activation.hpp"
 #include "colours.hpp"
 #include "conjunction.hpp"
+#include "free_moves.hpp"
 #include "graph.hpp"
 #include "interrupt.hpp"
 #include "lookahead.hpp"
+#include "places.hpp"
 #include "reader.hpp"
 #include "relaxation.hpp"
 #include "segments.hpp"
@@ -152,9 +154,35 @@ Situation make_situation(const Task& task, const Input<Code>& state, const Input
     return situation;
 }
 
+void make_free_moves(FreeMoves* self, const Task& task, Input<std::int32_t> program) {
+    interruptibly([&] { return new (self) FreeMoves(task, view(program)); });
+}
+
+Output<std::uint8_t> reversible(const FreeMoves& moves) {
+    std::vector<std::uint8_t> flags;
+    for (const Group& group : moves.groups()) flags.push_back(group.reversible ? 1 : 0);
+    return give(std::move(flags));
+}
+
+nb::tuple walks_before(const FreeMoves& moves, Input<Code> state, std::int32_t schema, Input<Object> arguments) {
+    moves.task().check_state(view(state));
+    moves.task().check_action(schema, view(arguments));
+    Walks walks = interruptibly([&] { return saltus::walks_before(moves, view(state), schema, view(arguments)); });
+    return nb::make_tuple(give(std::move(walks.schema)), give(std::move(walks.argument_offset)),
+                          give(std::move(walks.argument)));
+}
+
+Output<Code> canonical_state(const FreeMoves& moves, Input<Code> state, Input<Code> positive, Input<Code> negative) {
+    moves.task().check_state(view(state));
+    moves.task().check_codes(view(positive));
+    moves.task().check_codes(view(negative));
+    return give(
+        interruptibly([&] { return saltus::canonical_state(moves, view(state), view(positive), view(negative)); }));
+}
+
 nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb::list& positives,
-                         const nb::list& negatives, const Spec& spec, std::int32_t threads) {
-    for (const nb::list& codes : {states, positives, negatives})
+                         const nb::list& negatives, const nb::list& moves, const Spec& spec, std::int32_t threads) {
+    for (const nb::list& codes : {states, positives, negatives, moves})
         if (codes.size() != tasks.size()) throw nb::value_error("lookahead_batch: lists of different lengths");
     std::vector<Input<Code>> alive;
     std::vector<Situation> situations;
@@ -164,6 +192,11 @@ nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb
         const std::size_t first = alive.size() - 3;
         situations.push_back(
             make_situation(nb::cast<const Task&>(tasks[i]), alive[first], alive[first + 1], alive[first + 2]));
+        if (moves[i].is_none()) continue;
+        situations.back().moves = &nb::cast<const FreeMoves&>(moves[i]);
+        if (&situations.back().moves->task() != situations.back().task)
+            throw nb::value_error("lookahead_batch: free moves of another task");
+        if (spec.width != 1) throw nb::value_error("lookahead_batch: free moves need width 1");
     }
     std::vector<Tree> trees = interruptibly([&] { return saltus::lookahead_batch(situations, spec, threads); });
     nb::list result;
@@ -409,8 +442,13 @@ void define_lookahead(nb::module_& module) {
         .def_ro("root_actions", &Tree::root_actions)
         .def_ro("truncated", &Tree::truncated)
         .def_prop_ro("root", [](const Tree& tree) { return static_cast<std::int32_t>(tree.root); });
-    module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "spec"_a,
-               "threads"_a);
+    nb::class_<FreeMoves>(module, "FreeMoves")
+        .def("__init__", &make_free_moves, "task"_a, "program"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro("reversible", &reversible, nb::rv_policy::automatic)
+        .def("walks_before", &walks_before, "state"_a, "schema"_a, "arguments"_a)
+        .def("canonical_state", &canonical_state, "state"_a, "positive"_a, "negative"_a);
+    module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "moves"_a,
+               "spec"_a, "threads"_a);
     module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);
 }
 

@@ -11,21 +11,6 @@ void sort_unique(std::vector<Code>& codes) {
     codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
 }
 
-// Appends (kept without removed) united with extra to the result; all are sorted.
-void merge(std::span<const Code> kept, const std::vector<Code>& removed, const std::vector<Code>& extra,
-           std::vector<Code>& result) {
-    std::size_t r = 0;
-    std::size_t e = 0;
-    for (Code code : kept) {
-        while (r < removed.size() && removed[r] < code) ++r;
-        if (r < removed.size() && removed[r] == code) continue;
-        while (e < extra.size() && extra[e] < code) result.push_back(extra[e++]);
-        if (e < extra.size() && extra[e] == code) ++e;
-        result.push_back(code);
-    }
-    while (e < extra.size()) result.push_back(extra[e++]);
-}
-
 }  // namespace
 
 void Changes::compute(const Schema& schema, const std::vector<Object>& binding) {
@@ -43,6 +28,10 @@ void Changes::compute(const Schema& schema, const std::vector<Object>& binding) 
             return true;
         });
     }
+    settle();
+}
+
+void Changes::settle() {
     sort_unique(adds);
     sort_unique(deletes);
     if (!deletes.empty() && !adds.empty())
@@ -54,18 +43,18 @@ void Changes::collect(const Effect& effect, const std::vector<Object>& binding) 
     for (const Literal& literal : effect.deletes) deletes.push_back(task_.encode(literal, binding));
 }
 
-void Difference::compute(std::span<const Code> parent_added, std::span<const Code> parent_deleted,
-                         const Changes& changes, const StateView& view) {
-    added.clear();
-    deleted.clear();
-    scratch_.clear();
-    for (Code code : changes.adds)
-        if (!view.root_holds(code)) scratch_.push_back(code);
-    merge(parent_added, changes.deletes, scratch_, added);
-    scratch_.clear();
-    for (Code code : changes.deletes)
-        if (view.root_holds(code)) scratch_.push_back(code);
-    merge(parent_deleted, changes.adds, scratch_, deleted);
+void Difference::merge(std::span<const Code> kept, const std::vector<Code>& removed, const std::vector<Code>& extra,
+                       std::vector<Code>& result) {
+    std::size_t r = 0;
+    std::size_t e = 0;
+    for (Code code : kept) {
+        while (r < removed.size() && removed[r] < code) ++r;
+        if (r < removed.size() && removed[r] == code) continue;
+        while (e < extra.size() && extra[e] < code) result.push_back(extra[e++]);
+        if (e < extra.size() && extra[e] == code) ++e;
+        result.push_back(code);
+    }
+    while (e < extra.size()) result.push_back(extra[e++]);
 }
 
 std::uint64_t Difference::hash() const {

@@ -18,6 +18,9 @@ public:
     // added and deleted counts as added only.
     void compute(const Schema& schema, const std::vector<Object>& binding);
 
+    // Sorts both lists; to be called after changes by hand.
+    void settle();
+
     std::vector<Code> adds;
     std::vector<Code> deletes;
 
@@ -32,8 +35,21 @@ private:
 class Difference {
 public:
     // Computes the difference of a successor from its parent's difference and the action's changes.
+    // `in_root(code)` says whether the root has an atom.
+    template <typename InRoot>
     void compute(std::span<const Code> parent_added, std::span<const Code> parent_deleted, const Changes& changes,
-                 const StateView& view);
+                 InRoot&& in_root) {
+        added.clear();
+        deleted.clear();
+        scratch_.clear();
+        for (Code code : changes.adds)
+            if (!in_root(code)) scratch_.push_back(code);
+        merge(parent_added, changes.deletes, scratch_, added);
+        scratch_.clear();
+        for (Code code : changes.deletes)
+            if (in_root(code)) scratch_.push_back(code);
+        merge(parent_deleted, changes.adds, scratch_, deleted);
+    }
     bool empty() const { return added.empty() && deleted.empty(); }
     std::uint64_t hash() const;
 
@@ -41,6 +57,10 @@ public:
     std::vector<Code> deleted;  // present in the root
 
 private:
+    // Appends (kept without removed) united with extra to the result; all are sorted.
+    static void merge(std::span<const Code> kept, const std::vector<Code>& removed, const std::vector<Code>& extra,
+                      std::vector<Code>& result);
+
     std::vector<Code> scratch_;
 };
 

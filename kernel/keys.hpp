@@ -37,6 +37,12 @@ public:
         if (slot.number < 0) slot = {key, size_++};
         return slot.number;
     }
+    // Calls visit(key, number) for every key, in no particular order.
+    template <typename Visit>
+    void visit(Visit&& visit) const {
+        for (const Slot& slot : slots_)
+            if (slot.number >= 0) visit(slot.key, slot.number);
+    }
 
 private:
     struct Slot {

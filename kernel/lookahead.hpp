@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "free_moves.hpp"
 #include "novelty.hpp"
 #include "task.hpp"
 
@@ -38,6 +39,7 @@ struct Situation {
     std::span<const Code> state;
     std::span<const Code> goal_positive;
     std::span<const Code> goal_negative;
+    const FreeMoves* moves = nullptr;  // to look ahead modulo free moves
 };
 
 struct Tree {

@@ -33,7 +33,10 @@ Search::Search(const Situation& situation, const Spec& spec)
     : task_(*situation.task),
       situation_(situation),
       spec_(spec),
-      view_(task_, situation.state),
+      places_(situation.moves == nullptr ? std::optional<Places>()
+                                         : std::optional<Places>(std::in_place, *situation.moves, situation.state)),
+      closure_(places_ ? places_->closure() : std::vector<Code>()),
+      view_(task_, places_ ? std::span<const Code>(closure_) : situation.state),
       matcher_(view_),
       changes_(task_, view_),
       novelty_(task_, spec.kind, spec.goal_identity, situation.goal_positive, situation.goal_negative),
@@ -41,6 +44,11 @@ Search::Search(const Situation& situation, const Spec& spec)
       budget_(std::max(kScratch, saturating_product(spec.max_atoms, sizeof(Code)))) {
     for (Code code : situation.goal_positive) ++goal_sign_[code];
     for (Code code : situation.goal_negative) --goal_sign_[code];
+    if (places_) {
+        places_->watch(view_);
+        locate_schemas();
+        list_wanted_places();
+    }
     if (spec.kind == Kind::flat || spec.width != 1) return;
     watches_.resize(task_.schemas.size());
     for (std::size_t s = 0; s < task_.schemas.size(); ++s) {
@@ -54,8 +62,8 @@ Search::Search(const Situation& situation, const Spec& spec)
 
 Tree Search::run() {
     Node root;
-    for (Code code : situation_.goal_positive) root.goals += view_.root_holds(code) ? 1 : 0;
-    for (Code code : situation_.goal_negative) root.goals += view_.root_holds(code) ? 0 : 1;
+    for (Code code : situation_.goal_positive) root.goals += in_root(code) ? 1 : 0;
+    for (Code code : situation_.goal_negative) root.goals += in_root(code) ? 0 : 1;
     nodes_.push(root);
     std::size_t level = 1;  // first node of the deepest level
     prepare_exceptions();
@@ -120,14 +128,17 @@ void Search::mark_root() {
     for (Code code : situation_.state) {
         const std::int32_t predicate = task_.decode(code, arguments_.data());
         novelty_.mark(code, predicate, arguments_.data());
+        if (!places_) continue;
+        if (const Places::Wish found = places_->place_of(code); found.agent >= 0)
+            somewhere_.insert(places_->key_of(found.agent));
     }
 }
 
 void Search::expand_root() {
     std::vector<std::int64_t> counts;
-    for (const Schema& schema : task_.schemas) {
-        counts.push_back(matcher_.count(schema.pattern));
-        root_actions_ = saturating_sum(root_actions_, counts.back());
+    for (std::size_t s = 0; s < task_.schemas.size(); ++s) {
+        counts.push_back(places_ && skips(s) ? 0 : matcher_.count(pattern_of(s)));
+        if (!places_ || located_[s].move == nullptr) root_actions_ = saturating_sum(root_actions_, counts.back());
     }
     mode_ = spec_.root;
     if (mode_ == RootMode::automatic)
@@ -135,12 +146,13 @@ void Search::expand_root() {
     Symmetry symmetry;
     if (mode_ == RootMode::classes)
         symmetry = find_symmetry(task_, situation_.state, situation_.goal_positive, situation_.goal_negative);
+    if (places_) expand_walks(0);
     for (std::size_t s = 0; s < task_.schemas.size() && !truncated_; ++s) {
         if (counts[s] == 0) continue;
         if (mode_ == RootMode::classes)
             expand_root_classes(s, symmetry, counts[s]);
         else
-            in_order(matcher_, task_, task_.schemas[s].pattern, MatchOptions{}, counts[s],
+            in_order(matcher_, task_, pattern_of(s), MatchOptions{}, counts[s],
                      [&](const std::vector<Object>& binding) { return add_root_successor(s, binding); });
     }
     if (mode_ == RootMode::classes && spec_.kind != Kind::flat && !truncated_) mark_root_actions();
@@ -149,7 +161,7 @@ void Search::expand_root() {
 // Takes the first binding of every class: same schema, same colours, same pattern of equal arguments. A first binding
 // uses at most as many exchangeable objects as the schema has parameters, so the join leaves out the others.
 void Search::expand_root_classes(std::size_t s, const Symmetry& symmetry, std::int64_t count) {
-    const Pattern& pattern = task_.schemas[s].pattern;
+    const Pattern& pattern = pattern_of(s);
     std::vector<std::uint8_t> mask(symmetry.rank.size());
     for (std::size_t o = 0; o < mask.size(); ++o)
         mask[o] = symmetry.rank[o] < static_cast<std::int32_t>(pattern.domains.size()) ? 1 : 0;
@@ -158,6 +170,7 @@ void Search::expand_root_classes(std::size_t s, const Symmetry& symmetry, std::i
     std::set<std::vector<std::int32_t>> classes;
     const auto class_bytes = static_cast<std::int64_t>(96 + 2 * sizeof(std::int32_t) * pattern.domains.size());
     in_order(matcher_, task_, pattern, options, count, [&](const std::vector<Object>& binding) {
+        if (!settle(s, binding)) return true;
         std::vector<std::int32_t> key;
         for (Object object : binding) {
             key.push_back(symmetry.colour[static_cast<std::size_t>(object)]);
@@ -173,12 +186,16 @@ void Search::expand_root_classes(std::size_t s, const Symmetry& symmetry, std::i
 // Marks what the other members of the classes add, as if they had been generated.
 void Search::mark_root_actions() {
     view_.show({}, {});
-    for (const Schema& schema : task_.schemas) {
+    for (std::size_t s = 0; s < task_.schemas.size(); ++s) {
+        if (places_ && skips(s)) continue;
+        const Schema& schema = task_.schemas[s];
         std::vector<Object> binding(schema.pattern.domains.size(), kUnbound);
         MatchOptions options;
-        if (schema.projects && !schema.conditional) options.wanted = schema.projected.data();
-        auto gate = [&](const std::vector<Object>& found) { return schema.conditional || promises(schema, found); };
-        matcher_.run(schema.pattern, binding, options, gate, [&](const std::vector<Object>& found) {
+        const bool is_checked = places_ && located_[s].checked;
+        if (schema.projects && !schema.conditional && !is_checked) options.wanted = schema.projected.data();
+        auto gate = [&](const std::vector<Object>& found) { return schema.conditional || promises(s, found); };
+        matcher_.run(pattern_of(s), binding, options, gate, [&](const std::vector<Object>& found) {
+            if (!settle(s, found)) return true;
             changes_.compute(schema, found);
             mark(changes_.adds);
             return true;
@@ -189,11 +206,18 @@ void Search::mark_root_actions() {
 bool Search::add_root_successor(std::size_t s, const std::vector<Object>& binding) {
     ++generated_;
     ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
+    if (!settle(s, binding)) return true;
     changes_.compute(task_.schemas[s], binding);
+    return add_changed_root(s, binding);
+}
+
+// Adds the successor that the changes at hand lead to.
+bool Search::add_changed_root(std::size_t s, const std::vector<Object>& binding) {
     bool novel = true;
     if (spec_.kind != Kind::flat) novel = spec_.width == 2 ? mark_pairs(nodes_[0]) : mark(changes_.adds);
     if (truncated_) return false;
     if (!novel && mode_ == RootMode::novel) return true;
+    add_walks();
     compute_difference(nodes_[0]);
     if (difference_.empty()) return true;
     const std::uint64_t hash = difference_.hash();
@@ -216,15 +240,22 @@ bool Search::is_known_successor(std::uint64_t hash) const {
 
 void Search::expand(std::size_t number) {
     const Node node = nodes_[number];
-    view_.show(nodes_.codes(node.added), nodes_.codes(node.deleted));
+    if (places_) {
+        at_root_ = false;
+        show_closure(number);
+        expand_walks(number);
+    } else {
+        view_.show(nodes_.codes(node.added), nodes_.codes(node.deleted));
+    }
     decode_fresh(node);
     for (std::size_t s = 0; s < task_.schemas.size() && !truncated_; ++s) {
         const Schema& schema = task_.schemas[s];
+        if (places_ && skips(s)) continue;
         if (spec_.width == 2 || schema.conditional)
             expand_fully(number, s);
         else if (exhausted(s))
             continue;
-        else if (schema.projects)
+        else if (schema.projects && !(places_ && located_[s].checked))
             expand_projected(number, s);
         else
             expand_anchored(number, s);
@@ -233,13 +264,14 @@ void Search::expand(std::size_t number) {
 
 // Whether no action of an unconditional schema can be novel any more.
 bool Search::exhausted(std::size_t s) const {
+    if (places_ && located_[s].adds_places) return false;
     return std::all_of(watches_[s].begin(), watches_[s].end(),
                        [&](std::size_t watch) { return novelty_.exhausted(watch); });
 }
 
 // Tries all applicable actions of a schema.
 void Search::expand_fully(std::size_t number, std::size_t s) {
-    const Pattern& pattern = task_.schemas[s].pattern;
+    const Pattern& pattern = pattern_of(s);
     std::int64_t expected = 1;
     for (std::int32_t domain : pattern.domains) {
         const std::size_t members = task_.domains[static_cast<std::size_t>(domain)].members.size();
@@ -253,13 +285,12 @@ void Search::expand_fully(std::size_t number, std::size_t s) {
 
 // Tries the actions that need what the node changed; all others were applicable in its parent.
 void Search::expand_anchored(std::size_t number, std::size_t s) {
-    const Schema& schema = task_.schemas[s];
     flat_.clear();
     bool found_empty = false;
     auto any = [](const std::vector<Object>&) { return true; };
-    join_fresh(schema, MatchOptions{}, any, [&](const std::vector<Object>& found) {
+    join_fresh(s, MatchOptions{}, any, [&](const std::vector<Object>& found) {
         ++generated_;
-        if (promises(schema, found)) {
+        if (promises(s, found)) {
             flat_.insert(flat_.end(), found.begin(), found.end());
             found_empty = true;
         }
@@ -282,11 +313,11 @@ void Search::expand_projected(std::size_t number, std::size_t s) {
     };
     auto gate = [&](const std::vector<Object>& found) {
         ++generated_;
-        if (!promises(schema, found)) return false;
+        if (!promises(s, found)) return false;
         project(found);
         return !projections.contains(projection);
     };
-    join_fresh(schema, options, gate, [&](const std::vector<Object>& found) {
+    join_fresh(s, options, gate, [&](const std::vector<Object>& found) {
         project(found);
         projections.insert(projection);
         return fits(projections.size() * (80 + sizeof(Object) * projection.size()));
@@ -294,27 +325,28 @@ void Search::expand_projected(std::size_t number, std::size_t s) {
     flat_.clear();
     if (truncated_) return;
     for (std::vector<Object> binding : projections)
-        if (matcher_.least(schema.pattern, binding)) flat_.insert(flat_.end(), binding.begin(), binding.end());
+        if (matcher_.least(pattern_of(s), binding)) flat_.insert(flat_.end(), binding.begin(), binding.end());
     try_bindings(number, s, false);
 }
 
 void Search::decode_fresh(const Node& node) {
     fresh_.clear();
     fresh_arguments_.clear();
-    for (bool added : {true, false}) {
-        for (Code code : nodes_.codes(added ? node.fresh_added : node.fresh_deleted)) {
-            const std::int32_t predicate = task_.decode(code, arguments_.data());
-            fresh_.push_back({predicate, added, fresh_arguments_.size()});
-            fresh_arguments_.insert(fresh_arguments_.end(), arguments_.begin(),
-                                    arguments_.begin() + task_.arity[static_cast<std::size_t>(predicate)]);
-        }
-    }
+    auto decode = [&](Code code, bool added) {
+        const std::int32_t predicate = task_.decode(code, arguments_.data());
+        fresh_.push_back({predicate, added, fresh_arguments_.size()});
+        fresh_arguments_.insert(fresh_arguments_.end(), arguments_.begin(),
+                                arguments_.begin() + task_.arity[static_cast<std::size_t>(predicate)]);
+    };
+    for (Code code : nodes_.codes(node.fresh_added)) decode(code, true);
+    for (Code code : fresh_places_) decode(code, true);
+    for (Code code : nodes_.codes(node.fresh_deleted)) decode(code, false);
 }
 
 // Joins from every fresh atom: an added one makes a positive literal true, a deleted one a negative literal.
 template <typename Gate, typename Emit>
-void Search::join_fresh(const Schema& schema, const MatchOptions& options, Gate&& gate, Emit&& emit) {
-    const Pattern& pattern = schema.pattern;
+void Search::join_fresh(std::size_t s, const MatchOptions& options, Gate&& gate, Emit&& emit) {
+    const Pattern& pattern = pattern_of(s);
     std::vector<Object> binding;
     for (std::size_t l = 0; l < pattern.literals.size(); ++l) {
         const Literal& literal = pattern.literals[l];
@@ -344,31 +376,263 @@ void Search::try_bindings(std::size_t number, std::size_t s, bool found_empty) {
 
 bool Search::try_action(std::size_t number, std::size_t s, const std::vector<Object>& binding) {
     ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
+    if (!settle(s, binding)) return true;
     changes_.compute(task_.schemas[s], binding);
     if (spec_.width == 2 || task_.schemas[s].conditional) ++generated_;
     const bool novel = spec_.width == 2 ? mark_pairs(nodes_[number]) : mark(changes_.adds);
     if (truncated_) return false;
     if (!novel) return true;
+    add_walks();
     compute_difference(nodes_[number]);
     return append(number, s, binding, true, true);
+}
+
+// -- modulo free moves -----------------------------------------------------------------------------------------------
+
+void Search::locate_schemas() {
+    const std::vector<Group>& groups = situation_.moves->groups();
+    patterns_.resize(task_.schemas.size());
+    located_.resize(task_.schemas.size());
+    for (std::size_t s = 0; s < task_.schemas.size(); ++s) {
+        const Schema& schema = task_.schemas[s];
+        Located& located = located_[s];
+        auto may_be_place = [&](const Literal& literal, const Group& group) {
+            if (literal.predicate != group.predicate) return false;
+            for (std::size_t i = 0; i < literal.terms.size(); ++i) {
+                const std::int32_t term = literal.terms[i];
+                if (term < 0 && !group.objects[i][static_cast<std::size_t>(~term)]) return false;
+                if (term < 0) continue;
+                const auto domain = static_cast<std::size_t>(schema.pattern.domains[static_cast<std::size_t>(term)]);
+                const std::vector<Object>& members = task_.domains[domain].members;
+                if (std::none_of(members.begin(), members.end(),
+                                 [&](Object o) { return group.objects[i][static_cast<std::size_t>(o)] != 0; }))
+                    return false;
+            }
+            return true;
+        };
+        patterns_[s].domains = schema.pattern.domains;
+        std::vector<std::int32_t> predicates;
+        for (std::size_t l = 0; l < schema.pattern.literals.size(); ++l) {
+            const Literal& literal = schema.pattern.literals[l];
+            const bool place = std::any_of(groups.begin(), groups.end(),
+                                           [&](const Group& group) { return may_be_place(literal, group); });
+            if (place && !literal.positive) {
+                located.forbidden.push_back(l);
+                continue;
+            }
+            patterns_[s].literals.push_back(literal);
+            if (!place) continue;
+            located.needed.push_back(l);
+            if (std::find(predicates.begin(), predicates.end(), literal.predicate) != predicates.end())
+                located.checked = true;
+            predicates.push_back(literal.predicate);
+        }
+        for (const Group& group : groups) {
+            for (const Move& move : group.moves)
+                if (static_cast<std::size_t>(move.schema) == s) {
+                    located.move = &move;
+                    located.group = &group;
+                }
+            for (const Effect& effect : schema.effects)
+                for (const Literal& literal : effect.adds)
+                    located.adds_places = located.adds_places || literal.predicate == group.predicate;
+        }
+        located.checked = located.checked || !located.forbidden.empty() || located.move != nullptr;
+    }
+}
+
+void Search::list_wanted_places() {
+    for (const auto& codes : {situation_.goal_positive, situation_.goal_negative})
+        for (Code code : codes) places_->place_of(code);  // makes their agents known
+    for (std::int32_t agent : places_->sorted_agents()) {
+        Wanted wanted{agent, {}};
+        bool mentioned = false;
+        for (Code code : situation_.goal_positive)
+            if (const Places::Wish found = places_->place_of(code); found.agent == agent)
+                wanted.places.push_back(found.place);
+        for (Code code : situation_.goal_negative) mentioned = mentioned || places_->place_of(code).agent == agent;
+        if (mentioned || !wanted.places.empty()) wanted_.push_back(std::move(wanted));
+    }
+}
+
+// Whether a schema has nothing but moves within agents' places.
+bool Search::skips(std::size_t s) const {
+    const Located& located = located_[s];
+    return located.move != nullptr && located.group->symmetric && !located.group->blocked_by_others &&
+           !places_->has_several();
+}
+
+// Whether an action that matches the closure is one: no agent is needed at two places, and it is no move within an
+// agent's places. Notes who walks.
+bool Search::settle(std::size_t s, const std::vector<Object>& binding) {
+    if (!places_) return true;
+    const Located& located = located_[s];
+    const std::vector<Literal>& literals = task_.schemas[s].pattern.literals;
+    wishes_.clear();
+    walking_.clear();
+    leaves_ = false;
+    steps_ = 0;
+    for (std::size_t l : located.needed) {
+        const Places::Wish wish = places_->place_of(task_.encode(literals[l], binding));
+        if (wish.agent < 0 || places_->place(wish.agent) < 0) continue;
+        const auto known = std::find_if(wishes_.begin(), wishes_.end(),
+                                        [&](const Places::Wish& other) { return other.agent == wish.agent; });
+        if (known != wishes_.end()) {
+            if (known->place != wish.place) return false;
+            continue;
+        }
+        wishes_.push_back(wish);
+        if (places_->place(wish.agent) != wish.place) walking_.push_back(wish);
+    }
+    if (located.move != nullptr) {
+        const std::int32_t agent = places_->place_of(task_.encode(located.move->here, binding)).agent;
+        leaves_ = true;
+        if (agent >= 0 && places_->place(agent) >= 0) {
+            leaves_ = !places_->reaches(agent, binding[static_cast<std::size_t>(located.move->end)]);
+            if (!leaves_ && (!walking_.empty() || !at_root_ || !located.group->blocked_by_others)) return false;
+        }
+    }
+    for (std::size_t l : located.forbidden) {
+        const Code code = task_.encode(literals[l], binding);
+        const Places::Wish wish = places_->place_of(code);
+        if (wish.agent < 0) {
+            if (view_.holds(code)) return false;
+            continue;
+        }
+        const auto known = std::find_if(wishes_.begin(), wishes_.end(),
+                                        [&](const Places::Wish& other) { return other.agent == wish.agent; });
+        if (known != wishes_.end() ? known->place == wish.place : places_->holds(wish)) return false;
+    }
+    return true;
+}
+
+// Adds to the changes at hand what the walks before the action change.
+void Search::add_walks() {
+    if (!places_ || walking_.empty()) return;
+    std::vector<Code> before;
+    for (const Places::Wish& wish : walking_) {
+        const Code there = places_->code_of(wish.agent, wish.place);
+        if (!std::binary_search(changes_.deletes.begin(), changes_.deletes.end(), there))
+            changes_.adds.push_back(there);
+        before.push_back(places_->code_of(wish.agent, places_->place(wish.agent)));
+        steps_ += places_->distance(wish.agent, wish.place);
+    }
+    changes_.deletes.insert(changes_.deletes.end(), before.begin(), before.end());
+    changes_.settle();
+}
+
+// Adds the walks that lead an agent to where the goal wants it; at the root, also away from where it does not.
+void Search::expand_walks(std::size_t number) {
+    for (const Wanted& wanted : wanted_) {
+        const Object at = places_->place(wanted.agent);
+        if (at < 0) continue;
+        auto is_unwanted = [&](Object place) {
+            return std::binary_search(situation_.goal_negative.begin(), situation_.goal_negative.end(),
+                                      places_->code_of(wanted.agent, place));
+        };
+        std::vector<Object> ends;
+        for (Object place : wanted.places)
+            if (place != at && places_->reaches(wanted.agent, place)) ends.push_back(place);
+        if (number == 0 && is_unwanted(at)) {
+            const std::vector<Object> order = places_->in_walking_order(wanted.agent);
+            const auto away = std::find_if_not(order.begin(), order.end(), is_unwanted);
+            if (away != order.end()) ends.push_back(*away);
+        }
+        for (Object end : ends) {
+            if (truncated_) return;
+            walking_.clear();
+            leaves_ = false;
+            changes_.adds.assign(1, places_->code_of(wanted.agent, end));
+            changes_.deletes.assign(1, places_->code_of(wanted.agent, at));
+            const Places::Step last = places_->walk(wanted.agent, end).back();
+            const auto schema = static_cast<std::size_t>(last.schema);
+            steps_ = places_->distance(wanted.agent, end) - 1;
+            if (number == 0) {
+                add_changed_root(schema, last.binding);
+            } else if (mark(changes_.adds)) {
+                compute_difference(nodes_[number]);
+                append(number, schema, last.binding, true, true);
+            }
+            steps_ = 0;
+        }
+    }
+}
+
+// Shows the closure of a node, and notes which places its parent's closure does not have.
+void Search::show_closure(std::size_t number) {
+    const Node node = nodes_[number];
+    if (node.parent != closed_parent_) {
+        closed_parent_ = node.parent;
+        parent_added_.clear();
+        parent_removed_.clear();
+        if (node.parent != 0)
+            load_closure(nodes_[static_cast<std::size_t>(node.parent)], parent_added_, parent_removed_);
+    }
+    load_closure(node, own_added_, own_removed_);
+    fresh_places_.clear();
+    std::set_difference(own_added_.begin(), own_added_.end(), parent_added_.begin(), parent_added_.end(),
+                        std::back_inserter(fresh_places_));
+    std::set_difference(parent_removed_.begin(), parent_removed_.end(), own_removed_.begin(), own_removed_.end(),
+                        std::back_inserter(fresh_places_));
+}
+
+// Shows a node's closure, and finds how its places differ from those of the root's closure.
+void Search::load_closure(const Node& node, std::vector<Code>& added, std::vector<Code>& removed) {
+    std::vector<Code> other_added;
+    std::vector<Code> other_deleted;
+    for (Code code : nodes_.codes(node.added))
+        if (!places_->is_place(code)) other_added.push_back(code);
+    for (Code code : nodes_.codes(node.deleted))
+        if (!places_->is_place(code)) other_deleted.push_back(code);
+    view_.show(other_added, other_deleted);
+    places_->show(nodes_.codes(node.added), nodes_.codes(node.deleted));
+    places_->closure_difference(added, removed);
+    if (added.empty() && removed.empty()) return;
+    other_added.insert(other_added.end(), added.begin(), added.end());
+    other_deleted.insert(other_deleted.end(), removed.begin(), removed.end());
+    view_.show(other_added, other_deleted);
+}
+
+// Whether the root has an atom; the view's root is its closure.
+bool Search::in_root(Code code) {
+    if (places_ && places_->is_place(code))
+        return std::binary_search(situation_.state.begin(), situation_.state.end(), code);
+    return view_.root_holds(code);
 }
 
 // -- novelty ---------------------------------------------------------------------------------------------------------
 
 // Whether some added atom has an unseen feature; reads only the parameters that occur in added atoms.
-bool Search::promises(const Schema& schema, const std::vector<Object>& binding) {
-    for (const Effect& effect : schema.effects)
+bool Search::promises(std::size_t s, const std::vector<Object>& binding) {
+    const bool is_move = places_ && located_[s].move != nullptr;
+    for (const Effect& effect : task_.schemas[s].effects)
         for (const Literal& literal : effect.adds) {
             for (std::size_t i = 0; i < literal.terms.size(); ++i) arguments_[i] = value_of(literal.terms[i], binding);
-            const Code code = task_.encode(literal.predicate, arguments_.data());
-            if (novelty_.unseen(code, literal.predicate, arguments_.data())) return true;
+            if (unseen(task_.encode(literal.predicate, arguments_.data()), literal.predicate, is_move)) return true;
         }
     return false;
+}
+
+// Whether an atom, decoded into arguments_, has an unseen feature.
+bool Search::unseen(Code code, std::int32_t predicate, bool is_move) {
+    if (places_ && !is_move && !goal_sign_.contains(code))
+        if (const Places::Wish found = places_->place_of(code); found.agent >= 0)
+            return !somewhere_.contains(places_->key_of(found.agent));
+    return novelty_.unseen(code, predicate, arguments_.data());
 }
 
 bool Search::mark(const std::vector<Code>& adds) {
     bool novel = false;
     for (Code code : adds) {
+        if (places_) {
+            if (const Places::Wish found = places_->place_of(code); found.agent >= 0) {
+                if (places_->holds(found)) continue;
+                if (!leaves_ && !goal_sign_.contains(code)) {
+                    novel = somewhere_.insert(places_->key_of(found.agent)) || novel;
+                    continue;
+                }
+            }
+        }
         const std::int32_t predicate = task_.decode(code, arguments_.data());
         novel = novelty_.mark(code, predicate, arguments_.data()) || novel;
     }
@@ -395,7 +659,8 @@ bool Search::mark_pairs(const Node& parent) {
 // -- nodes -----------------------------------------------------------------------------------------------------------
 
 void Search::compute_difference(const Node& parent) {
-    difference_.compute(nodes_.codes(parent.added), nodes_.codes(parent.deleted), changes_, view_);
+    difference_.compute(nodes_.codes(parent.added), nodes_.codes(parent.deleted), changes_,
+                        [&](Code code) { return in_root(code); });
 }
 
 // Appends the successor at hand; false once the tree is full.
@@ -409,7 +674,7 @@ bool Search::append(std::size_t parent, std::size_t s, const std::vector<Object>
     Node node;
     node.parent = static_cast<std::int32_t>(parent);
     node.depth = nodes_[parent].depth + 1;
-    node.length = nodes_[parent].length + 1;
+    node.length = nodes_[parent].length + steps_ + 1;
     node.schema = static_cast<std::int32_t>(s);
     node.arguments = nodes_.store_arguments(binding);
     node.added = nodes_.store(difference_.added);
@@ -421,12 +686,13 @@ bool Search::append(std::size_t parent, std::size_t s, const std::vector<Object>
     node.expand = expand;
     if (spec_.kind != Kind::flat) {
         scratch_.clear();
+        auto is_other = [&](Code code) { return !places_ || !places_->is_place(code); };
         for (Code code : changes_.adds)
-            if (!view_.holds(code)) scratch_.push_back(code);
+            if (is_other(code) && !view_.holds(code)) scratch_.push_back(code);
         node.fresh_added = nodes_.store(scratch_);
         scratch_.clear();
         for (Code code : changes_.deletes)
-            if (view_.holds(code)) scratch_.push_back(code);
+            if (is_other(code) && view_.holds(code)) scratch_.push_back(code);
         node.fresh_deleted = nodes_.store(scratch_);
     }
     nodes_.push(node);

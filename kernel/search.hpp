@@ -2,9 +2,13 @@
 //
 // Breadth first, level by level. The root's successors are handled apart from those below: they may be taken by classes
 // of exchangeable actions, and stay in the tree even if they are not novel unless only novel ones are wanted.
+//
+// Modulo free moves, the view shows closures: states in which every agent is at all of its places at once. Actions are
+// joined with the closure; agents that an action needs elsewhere walk there first. Nodes hold the states themselves.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -15,6 +19,7 @@
 #include "match.hpp"
 #include "nodes.hpp"
 #include "novelty.hpp"
+#include "places.hpp"
 #include "state.hpp"
 
 namespace saltus {
@@ -34,6 +39,20 @@ private:
         bool added;
         std::size_t begin;  // into fresh_arguments_
     };
+    // What a schema has to do with agents' places.
+    struct Located {
+        std::vector<std::size_t> needed;     // positive preconditions that may be places
+        std::vector<std::size_t> forbidden;  // negative ones; the pattern leaves them out
+        const Move* move = nullptr;          // if it is a move
+        const Group* group = nullptr;        // of the move
+        bool adds_places = false;
+        bool checked = false;  // a match may turn out to be no action: it cannot stand for others
+    };
+    // The agents that the goal mentions, and their places there.
+    struct Wanted {
+        std::int32_t agent;
+        std::vector<Object> places;
+    };
 
     void search(std::size_t& level);
     void release();
@@ -45,6 +64,7 @@ private:
     void expand_root_classes(std::size_t s, const Symmetry& symmetry, std::int64_t count);
     void mark_root_actions();
     bool add_root_successor(std::size_t s, const std::vector<Object>& binding);
+    bool add_changed_root(std::size_t s, const std::vector<Object>& binding);
     bool is_known_successor(std::uint64_t hash) const;
 
     // Below the root.
@@ -55,13 +75,26 @@ private:
     void expand_projected(std::size_t number, std::size_t s);
     void decode_fresh(const Node& node);
     template <typename Gate, typename Emit>
-    void join_fresh(const Schema& schema, const MatchOptions& options, Gate&& gate, Emit&& emit);
+    void join_fresh(std::size_t s, const MatchOptions& options, Gate&& gate, Emit&& emit);
     bool fits(std::size_t bytes);
     void try_bindings(std::size_t number, std::size_t s, bool found_empty);
     bool try_action(std::size_t number, std::size_t s, const std::vector<Object>& binding);
 
+    // Modulo free moves.
+    void locate_schemas();
+    void list_wanted_places();
+    const Pattern& pattern_of(std::size_t s) const { return places_ ? patterns_[s] : task_.schemas[s].pattern; }
+    bool skips(std::size_t s) const;
+    bool settle(std::size_t s, const std::vector<Object>& binding);
+    void add_walks();
+    void expand_walks(std::size_t number);
+    void show_closure(std::size_t number);
+    void load_closure(const Node& node, std::vector<Code>& added, std::vector<Code>& removed);
+    bool in_root(Code code);
+
     // Novelty.
-    bool promises(const Schema& schema, const std::vector<Object>& binding);
+    bool unseen(Code code, std::int32_t predicate, bool is_move);
+    bool promises(std::size_t s, const std::vector<Object>& binding);
     bool mark(const std::vector<Code>& adds);
     bool mark_pairs(const Node& parent);
 
@@ -74,6 +107,8 @@ private:
     const Task& task_;
     const Situation& situation_;
     const Spec& spec_;
+    std::optional<Places> places_;  // modulo free moves
+    std::vector<Code> closure_;     // of the root
     StateView view_;
     Matcher matcher_;
     Changes changes_;  // by the action at hand
@@ -94,6 +129,23 @@ private:
     std::int64_t budget_;  // bytes for what the search gathers besides the tree
     RootMode mode_ = RootMode::all;
     bool truncated_ = false;
+
+    // Modulo free moves.
+    std::vector<Pattern> patterns_;  // [schemas]
+    std::vector<Located> located_;   // [schemas]
+    std::vector<Wanted> wanted_;     // by group and agent
+    KeySet somewhere_;               // agents that have been somewhere
+    std::vector<Places::Wish> wishes_;
+    std::vector<Places::Wish> walking_;  // agents that walk before the action at hand
+    bool leaves_ = false;                // the action at hand is a move that cannot be undone
+    bool at_root_ = true;
+    std::int32_t steps_ = 0;           // moves before the action at hand
+    std::int32_t closed_parent_ = -1;  // whose closure the following two describe
+    std::vector<Code> parent_added_;
+    std::vector<Code> parent_removed_;
+    std::vector<Code> own_added_;
+    std::vector<Code> own_removed_;
+    std::vector<Code> fresh_places_;
 };
 
 }  // namespace saltus

@@ -78,11 +78,23 @@ class Tree:
     @property
     def root(self) -> int: ...
 
+class FreeMoves:
+    def __init__(self, task: Task, program: NDArray[np.int32]) -> None: ...
+    @property
+    def reversible(self) -> NDArray[np.uint8]: ...
+    def walks_before(
+        self, state: NDArray[np.int64], schema: int, arguments: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]: ...
+    def canonical_state(
+        self, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
+    ) -> NDArray[np.int64]: ...
+
 def lookahead_batch(
     tasks: list[Task],
     states: list[NDArray[np.int64]],
     positives: list[NDArray[np.int64]],
     negatives: list[NDArray[np.int64]],
+    moves: list[FreeMoves | None],
     spec: Spec,
     threads: int,
 ) -> list[Tree]: ...

@@ -121,8 +121,13 @@ def test_lists_of_different_lengths_are_refused() -> None:
     task = rich_task()
     spec, copy, codes = _kernel_spec(LookaheadSpec()), kernel_task(task), task.initial_state.codes
     positive, negative = task.goal.positive, task.goal.negative
-    assert len(_kernel.lookahead_batch([copy], [codes], [positive], [negative], spec, 1)) == 1
-    for lists in (([], [], []), ([codes], [], []), ([codes], [positive] * 2, [negative])):
+    assert len(_kernel.lookahead_batch([copy], [codes], [positive], [negative], [None], spec, 1)) == 1
+    for lists in (
+        ([], [], [], []),
+        ([codes], [], [], [None]),
+        ([codes], [positive] * 2, [negative], [None]),
+        ([codes], [positive], [negative], []),
+    ):
         with pytest.raises(ValueError, match="lengths"):
             _kernel.lookahead_batch([copy], *lists, spec, 1)
 
@@ -139,7 +144,7 @@ def test_codes_are_checked(codes: list[int]) -> None:
         lambda: _kernel.successor(copy, state, 0, np.zeros(2, np.int32)),
         lambda: _kernel.find_bindings(copy, state, np.zeros(0, np.int32), np.zeros(0, np.int32), 1, 0, 1),
         lambda: _kernel.find_colours(copy, state, empty, empty),
-        lambda: _kernel.lookahead_batch([copy], [state], [empty], [empty], _kernel_spec(LookaheadSpec()), 1),
+        lambda: _kernel.lookahead_batch([copy], [state], [empty], [empty], [None], _kernel_spec(LookaheadSpec()), 1),
     ):
         with pytest.raises(ValueError, match="codes"):
             call()

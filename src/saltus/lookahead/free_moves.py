@@ -1,6 +1,6 @@
 """Stage `lookahead`: free moves: actions that shift an agent from one place to another and can be undone.
 
-Found from the task alone, without any annotation. A *move* is a schema that adds one atom m(agent, end), deletes one atom
+Found from the task alone, without any annotation. A *move* is a schema that adds one atom m(agent, end), deletes one,
 m(agent, start), and does nothing else. Agents are the tuples of objects that moves shift; they may be empty, as in
 `(at-robot ?place)`. Moves whose agents overlap form a *group*. A group counts if
 
@@ -22,7 +22,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.task import EQUALITY, Effect, Literal, Schema, Task
+from saltus import _kernel
+from saltus.lookahead.kernel_task import kernel_task
+from saltus.task import EQUALITY, Action, Effect, Goal, Literal, Schema, State, Task
 from saltus.task.cache import PerObject
 
 Mask = NDArray[np.bool_]
@@ -62,6 +64,8 @@ class FreeMoves:
     """The groups of a task."""
 
     groups: tuple[Group, ...]
+    kernel: _kernel.FreeMoves = field(repr=False)
+    """The kernel's copy."""
 
     def place_of(self, task: Task, code: int) -> tuple[int, tuple[int, ...], int] | None:
         """`(group, agent, place)` of an atom; None if it is no place of an agent."""
@@ -86,6 +90,28 @@ def find_free_moves(task: Task) -> FreeMoves | None:
     return _FREE_MOVES.of(task)
 
 
+def walks_before(task: Task, state: State, action: Action) -> list[Action]:
+    """The walks, agent by agent, that lead from a state to one in which an action of its tree is applicable."""
+    moves = find_free_moves(task)
+    if moves is None:
+        return []
+    schema, offset, argument = moves.kernel.walks_before(
+        state.codes, action.schema, np.array(action.arguments, np.int32)
+    )
+    starts, arguments = offset.tolist(), argument.tolist()
+    return [Action(number, tuple(arguments[starts[i] : starts[i + 1]])) for i, number in enumerate(schema.tolist())]
+
+
+def canonical_state(task: Task, state: State, goal: Goal) -> State:
+    """The state that stands for all states between which agents only walk.
+
+    Every agent is at the first of its places, unless the goal mentions the place where it is, or others may take its
+    moves away.
+    """
+    moves = find_free_moves(task)
+    return state if moves is None else State(moves.kernel.canonical_state(state.codes, goal.positive, goal.negative))
+
+
 def candidates(task: Task) -> list[Group]:
     """Groups that pass every test but the last: that some move can be undone."""
     groups = [group for group in _groups(task) if _has_one_place(task, group)]
@@ -102,10 +128,27 @@ def candidates(task: Task) -> list[Group]:
 
 def _find(task: Task) -> FreeMoves | None:
     groups = candidates(task)
-    from saltus.lookahead.free_reference import is_reversible
+    if not groups:
+        return None
+    known = kernel_task(task)
+    copy = _kernel.FreeMoves(known, _program(groups))
+    free = [group for group, reversible in zip(groups, copy.reversible.tolist(), strict=True) if reversible]
+    if len(free) < len(groups):
+        copy = _kernel.FreeMoves(known, _program(free))
+    return FreeMoves(tuple(free), copy) if free else None
 
-    groups = [group for group in groups if is_reversible(task, group)]
-    return FreeMoves(tuple(groups)) if groups else None
+
+def _program(groups: Sequence[Group]) -> NDArray[np.int32]:
+    """Groups as the kernel reads them; a list is its length followed by its entries."""
+    program = [len(groups)]
+    for group in groups:
+        program += [group.predicate, group.place, int(group.blocked_by_others)]
+        for mask in group.objects:
+            program += [int(mask.sum()), *np.flatnonzero(mask).tolist()]
+        program.append(len(group.moves))
+        for move in group.moves:
+            program += [move.schema, move.literal, move.start, move.end]
+    return np.array(program, np.int32)
 
 
 _FREE_MOVES = PerObject(_find)

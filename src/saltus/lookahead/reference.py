@@ -10,6 +10,10 @@
 `root_successors` may restrict the IW(0) step; `capacity` limits the number of novel nodes at each depth. The paper's
 sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW.
 
+Modulo free moves (`free_moves`), the successors of a node are those of `free_reference.py`. An added atom that says
+where an agent is has one feature, that the agent is somewhere; unless the goal mentions the atom, or a move that cannot
+be undone adds it.
+
 Departure: by default, successors of the root are expanded even if they are not novel (`expand_root_successors`), those
 beyond the capacity stay in the tree as leaves (`keep_root_successors`), and very many of them are restricted to one per
 class of interchangeable actions (`root_successors`). The paper does none of this.
@@ -23,6 +27,8 @@ from itertools import permutations
 
 import numpy as np
 
+from saltus.lookahead.free_moves import FreeMoves, find_free_moves
+from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
 from saltus.lookahead.spec import LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
@@ -73,22 +79,26 @@ def features(task: Task, goal: Goal, spec: LookaheadSpec, code: int) -> set[Feat
 class Novelty:
     """Features seen so far; for width 2, also pairs of features of different atoms."""
 
-    def __init__(self, task: Task, goal: Goal, spec: LookaheadSpec) -> None:
-        self.task, self.goal, self.spec = task, goal, spec
+    def __init__(self, task: Task, goal: Goal, spec: LookaheadSpec, moves: FreeMoves | None) -> None:
+        self.task, self.goal, self.spec, self.moves = task, goal, spec, moves
         self.seen: set[object] = set()
 
-    def of(self, code: int) -> set[Feature]:
-        """Features of an atom."""
-        return features(self.task, self.goal, self.spec, code)
+    def of(self, code: int, leaves: bool = False) -> set[Feature]:
+        """Features of an atom; `leaves` says that a move that cannot be undone adds it."""
+        agent = self.moves.place_of(self.task, code) if self.moves else None
+        mentioned = code in self.goal.positive or code in self.goal.negative
+        if agent is None or mentioned or leaves:
+            return features(self.task, self.goal, self.spec, code)
+        return {("somewhere", *agent[:2])}
 
-    def mark(self, added: Iterable[int], atoms: Iterable[int]) -> bool:
+    def mark(self, added: Iterable[int], atoms: Iterable[int], leaves: bool = False) -> bool:
         """Marks the features (and pairs) that the added atoms contribute to a state with these atoms.
 
         Returns whether one of them was unseen.
         """
         before = len(self.seen)
         for code in added:
-            for feature in self.of(code):
+            for feature in self.of(code, leaves):
                 self.seen.add(feature)
                 if self.spec.width == 2:
                     self.seen.update(
@@ -127,30 +137,34 @@ def lookahead(
     spec = spec or LookaheadSpec()
     root = state if state is not None else task.initial_state
     goal = goal if goal is not None else task.goal
-    novelty = Novelty(task, goal, spec)
-    actions = list(applicable(task, root))
+    moves = find_free_moves(task) if spec.free_moves else None
+    novelty = Novelty(task, goal, spec, moves)
+    places = Places(task, moves, frozenset(root)) if moves else None
+    ahead = list(_successors(task, goal, moves, root, is_root=True))
+    root_actions = count_successors(task, moves, places) if moves and places else len(ahead)
     mode = spec.root_successors
     if mode == "auto":
-        mode = "classes" if spec.width == 1 and len(actions) > spec.max_root_actions else "all"
+        mode = "classes" if spec.width == 1 and root_actions > spec.max_root_actions else "all"
     nodes = [Node(-1, 0, 0, None, root, True, True)]
     truncated = False
     try:
         if spec.kind != "flat":
             novelty.mark(root, root)
-        _expand_root(task, goal, spec, mode, actions, nodes, novelty)
+            novelty.mark(root, root, leaves=True)
+        _expand_root(task, goal, spec, mode, ahead, nodes, novelty)
         level = 1
         _bound_level(goal, spec, mode, nodes, level)
         while spec.kind != "flat" and level < len(nodes):
             end = len(nodes)
             for number in range(level, end):
                 if nodes[number].expand:
-                    _expand(task, spec, number, nodes, novelty)
+                    _expand(task, goal, spec, number, nodes, novelty)
             _bound_level(goal, spec, mode, nodes, end)
             level = end
     except _FullError:
         truncated = True
         _bound_level(goal, spec, mode, nodes, next(i for i, n in enumerate(nodes) if n.depth == nodes[-1].depth))
-    return _finish(task, root, goal, spec, nodes, len(actions), mode, truncated)
+    return _finish(task, root, goal, spec, nodes, root_actions, mode, truncated)
 
 
 def _append(spec: LookaheadSpec, nodes: list[Node], node: Node) -> None:
@@ -159,39 +173,49 @@ def _append(spec: LookaheadSpec, nodes: list[Node], node: Node) -> None:
     nodes.append(node)
 
 
+def _successors(task: Task, goal: Goal, moves: FreeMoves | None, state: State, *, is_root: bool) -> Iterator[Successor]:
+    atoms = frozenset(state)
+    if moves is not None:
+        yield from successors(task, moves, goal, Places(task, moves, atoms), is_root)
+        return
+    for action in applicable(task, state):
+        adds, deletes = changes(task, atoms, action)
+        yield Successor([], action, adds, (atoms - deletes) | adds, False, False)
+
+
 def _expand_root(
     task: Task,
     goal: Goal,
     spec: LookaheadSpec,
     mode: str,
-    actions: Sequence[Action],
+    ahead: Sequence[Successor],
     nodes: list[Node],
     novelty: Novelty,
 ) -> None:
     root = nodes[0].state
     atoms = frozenset(root)
     distinct = {root}
-    for action in first_of_classes(task, root, goal, actions) if mode == "classes" else actions:
-        adds, deletes = changes(task, atoms, action)
-        child = State((atoms - deletes) | adds)
-        novel = spec.kind == "flat" or novelty.mark(adds - atoms, child)
+    for successor in first_of_classes(task, root, goal, ahead) if mode == "classes" else ahead:
+        child = State(successor.atoms)
+        novel = spec.kind == "flat" or novelty.mark(successor.adds - atoms, child, successor.leaves)
         if child in distinct or (mode == "novel" and not novel):
             continue
         distinct.add(child)
-        _append(spec, nodes, Node(0, 1, 1, action, child, novel, novel or spec.expand_root_successors))
+        length = len(successor.walks) + 1
+        _append(spec, nodes, Node(0, 1, length, successor.action, child, novel, novel or spec.expand_root_successors))
     if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as seen, too
-        for action in actions:
-            novelty.mark(changes(task, atoms, action)[0], ())
+        for successor in ahead:
+            novelty.mark(successor.adds, (), successor.leaves)
 
 
-def _expand(task: Task, spec: LookaheadSpec, number: int, nodes: list[Node], novelty: Novelty) -> None:
+def _expand(task: Task, goal: Goal, spec: LookaheadSpec, number: int, nodes: list[Node], novelty: Novelty) -> None:
     node = nodes[number]
     atoms = frozenset(node.state)
-    for action in applicable(task, node.state):
-        adds, deletes = changes(task, atoms, action)
-        child = State((atoms - deletes) | adds)
-        if novelty.mark(adds - atoms, child):
-            _append(spec, nodes, Node(number, node.depth + 1, node.length + 1, action, child, True, True))
+    for successor in _successors(task, goal, novelty.moves, node.state, is_root=False):
+        child = State(successor.atoms)
+        if novelty.mark(successor.adds - atoms, child, successor.leaves):
+            length = node.length + len(successor.walks) + 1
+            _append(spec, nodes, Node(number, node.depth + 1, length, successor.action, child, True, True))
 
 
 def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], first: int) -> None:
@@ -254,16 +278,18 @@ def _finish(
 # -- classes of interchangeable actions ------------------------------------------------------------------------------
 
 
-def first_of_classes(task: Task, state: State, goal: Goal, actions: Iterable[Action]) -> Iterator[Action]:
-    """First action of each class. A class shares the schema, the colours and the pattern of equal arguments."""
+def first_of_classes(task: Task, state: State, goal: Goal, ahead: Iterable[Successor]) -> Iterator[Successor]:
+    """First successor of each class, and all walks alone. A class shares the schema, the colours of the arguments, and
+    which of them are equal."""
     colours = find_colours(task, state, goal)
     known: set[tuple[object, ...]] = set()
-    for action in actions:
+    for successor in ahead:
+        action = successor.action
         pattern = tuple(action.arguments.index(number) for number in action.arguments)
         key = (action.schema, tuple(colours[number] for number in action.arguments), pattern)
-        if key not in known:
-            known.add(key)
-            yield action
+        if successor.alone or key not in known:
+            known |= set() if successor.alone else {key}
+            yield successor
 
 
 def find_colours(task: Task, state: State, goal: Goal) -> list[int]:

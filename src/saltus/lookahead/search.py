@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from saltus import _kernel
+from saltus.lookahead.free_moves import find_free_moves
 from saltus.lookahead.kernel_task import kernel_task
 from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS, LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
@@ -42,10 +43,16 @@ def lookahead_batch(
         [state.codes for _, state, _ in situations],
         [goal.positive for _, _, goal in situations],
         [goal.negative for _, _, goal in situations],
+        [_kernel_moves(task, spec) for task, _, _ in situations],
         _kernel_spec(spec),
         threads or os.cpu_count() or 1,
     )
     return [_wrap(situation, spec, tree) for situation, tree in zip(situations, trees, strict=True)]
+
+
+def _kernel_moves(task: Task, spec: LookaheadSpec) -> _kernel.FreeMoves | None:
+    moves = find_free_moves(task) if spec.free_moves else None
+    return None if moves is None else moves.kernel
 
 
 def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:

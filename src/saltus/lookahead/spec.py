@@ -50,6 +50,9 @@ class LookaheadSpec:
     keep_root_successors: bool = True
     """Whether successors of the root beyond the capacity stay in the tree as leaves; if not, they are dropped like
     deeper states (the paper's C-AIW). They are always dropped if `root_successors` is novel."""
+    free_moves: bool = False
+    """Whether moves that only shift an agent and can be undone are closed over, so that an edge of the tree is a whole
+    errand: an action and the walks before it (the paper: false)."""
     dead_ends: str = "successors"
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
@@ -81,6 +84,8 @@ class LookaheadSpec:
             raise ConfigurationError(f"lookahead: width is {self.width}, expected 1 or 2")
         if self.width == 2 and self.root_successors == "classes":
             raise ConfigurationError("lookahead: root_successors=classes needs width=1")
+        if self.width == 2 and self.free_moves:
+            raise ConfigurationError("lookahead: free_moves needs width=1")
         for name in ("capacity", "max_nodes", "max_atoms", "max_root_actions"):
             value = getattr(self, name)
             if value is None and name == "capacity":
@@ -91,6 +96,6 @@ class LookaheadSpec:
                 raise ConfigurationError(f"lookahead: {name} is {value}, expected at least 1")
             if value >= LARGEST:
                 raise ConfigurationError(f"lookahead: {name} is {value}, expected less than 2^62")
-        for name in ("expand_root_successors", "keep_root_successors"):
+        for name in ("expand_root_successors", "keep_root_successors", "free_moves"):
             if type(getattr(self, name)) is not bool:
                 raise ConfigurationError(f"lookahead: {name} is {getattr(self, name)!r}, expected True or False")

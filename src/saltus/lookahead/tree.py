@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.errors import SaltusError
+from saltus.lookahead.free_moves import walks_before
 from saltus.lookahead.spec import LookaheadSpec
 from saltus.task import Action, Goal, Plan, State, Task
 from saltus.task.reference import is_applicable, successor
@@ -101,13 +102,21 @@ class LookaheadTree:
         arguments = self.argument[self.argument_offset[node] : self.argument_offset[node + 1]]
         return Action(int(self.schema[node]), tuple(arguments.tolist()))
 
+    def jump_to(self, node: int) -> list[Action]:
+        """Actions that lead to a node from its parent: the walks, if moves are free, and the action that they serve."""
+        action = self.action_of(node)
+        parent = int(self.parent[node])
+        if int(self.length[node]) == int(self.length[parent]) + 1:
+            return [action]
+        return [*walks_before(self.task, self.state_of(parent), action), action]
+
     def path_to(self, node: int) -> list[Action]:
         """Actions from the root to a node."""
-        actions: list[Action] = []
+        jumps: list[list[Action]] = []
         while node != 0:
-            actions.append(self.action_of(node))
+            jumps.append(self.jump_to(node))
             node = int(self.parent[node])
-        return actions[::-1]
+        return [action for jump in reversed(jumps) for action in jump]
 
     def plan_to(self, node: int) -> Plan:
         """Path to a node as a plan."""
@@ -119,15 +128,20 @@ class LookaheadTree:
         states = [self.root]
         for node in range(1, len(self)):
             parent = int(self.parent[node])
-            action = self.action_of(node)
-            name = self.task.action_name(action)
             if not 0 <= parent < node or self.depth[node] != self.depth[parent] + 1:
                 raise SaltusError(f"node {node}: wrong parent {parent} or depth {self.depth[node]}")
-            if not is_applicable(self.task, states[parent], action):
-                raise SaltusError(f"node {node}: {name} is not applicable in node {parent}")
-            states.append(successor(self.task, states[parent], action))
+            state = states[parent]
+            actions = self.jump_to(node)
+            for action in actions:
+                name = self.task.action_name(action)
+                if not is_applicable(self.task, state, action):
+                    raise SaltusError(f"node {node}: {name} is not applicable in node {parent}")
+                state = successor(self.task, state, action)
+            states.append(state)
             if states[node] != self.state_of(node):
                 raise SaltusError(f"node {node}: the state is not the result of {name} in node {parent}")
+            if self.length[node] != self.length[parent] + len(actions):
+                raise SaltusError(f"node {node}: wrong length {self.length[node]}")
             satisfied = total - len(self.goal.missing(states[node])) - len(self.goal.violated(states[node]))
             if self.goals[node] != satisfied:
                 raise SaltusError(f"node {node}: {satisfied} goals are satisfied, but {self.goals[node]} were counted")

@@ -1,0 +1,321 @@
+#include "free_moves.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+
+#include "state.hpp"
+
+namespace saltus {
+
+namespace {
+
+constexpr std::size_t kMaxEdges = std::size_t{1} << 24;  // per move; groups with more are not closed over
+constexpr std::size_t kMaxMoves = 64;                    // per group: one bit each
+
+bool mentions(const Literal& literal, std::int32_t variable) {
+    return std::find(literal.terms.begin(), literal.terms.end(), variable) != literal.terms.end();
+}
+
+bool same_atom(const Literal& a, const Literal& b) { return a.predicate == b.predicate && a.terms == b.terms; }
+
+class Numbers {
+public:
+    explicit Numbers(std::span<const std::int32_t> values) : values_(values) {}
+
+    std::int32_t next(std::int32_t below, const char* what) {
+        if (at_ >= values_.size()) throw std::invalid_argument("free moves: the program ends early");
+        const std::int32_t value = values_[at_++];
+        if (value < 0 || value >= below) throw std::invalid_argument(what);
+        return value;
+    }
+    std::int32_t count() {
+        return next(static_cast<std::int32_t>(values_.size()) + 1, "free moves: length of a list out of range");
+    }
+    bool done() const { return at_ == values_.size(); }
+
+private:
+    std::span<const std::int32_t> values_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace
+
+FreeMoves::FreeMoves(const Task& task, std::span<const std::int32_t> program) : task_(task) {
+    read(program);
+    for (Group& group : groups_) build(group);
+}
+
+std::pair<std::size_t, std::size_t> FreeMoves::row(const Move& move, std::int32_t class_number, Object place) const {
+    if (move.dense) {
+        const bool known = std::binary_search(move.ends.begin(), move.ends.end(), place);
+        return {0, known ? move.ends.size() : 0};
+    }
+    const std::int32_t row = class_number < 0 ? -1 : move.rows.find(row_key(class_number, place));
+    if (row < 0) return {0, 0};
+    return {move.first[static_cast<std::size_t>(row)], move.first[static_cast<std::size_t>(row) + 1]};
+}
+
+void FreeMoves::read(std::span<const std::int32_t> program) {
+    Numbers numbers(program);
+    groups_.resize(static_cast<std::size_t>(numbers.count()));
+    for (Group& group : groups_) {
+        group.predicate = numbers.next(task_.predicates(), "free moves: predicate out of range");
+        const std::int32_t arity = task_.arity[static_cast<std::size_t>(group.predicate)];
+        if (!task_.fluent[static_cast<std::size_t>(group.predicate)])
+            throw std::invalid_argument("free moves: predicate is static");
+        group.place = numbers.next(arity, "free moves: place out of range");
+        group.blocked_by_others = numbers.next(2, "free moves: flag out of range") != 0;
+        for (std::int32_t i = group.place + 1; i < arity; ++i) group.stride *= task_.objects();
+        for (std::int32_t i = 0; i < arity; ++i) {
+            group.objects.emplace_back(static_cast<std::size_t>(task_.objects()), 0);
+            for (std::int32_t n = numbers.count(); n > 0; --n) {
+                const Object object = numbers.next(task_.objects(), "free moves: object out of range");
+                group.objects.back()[static_cast<std::size_t>(object)] = 1;
+            }
+        }
+        const std::int32_t moves = numbers.count();
+        if (moves < 1 || static_cast<std::size_t>(moves) > kMaxMoves)
+            throw std::invalid_argument("free moves: number of moves out of range");
+        for (std::int32_t m = 0; m < moves; ++m) {
+            const auto schema =
+                numbers.next(static_cast<std::int32_t>(task_.schemas.size()), "free moves: schema out of range");
+            const Pattern& pattern = task_.schemas[static_cast<std::size_t>(schema)].pattern;
+            const auto variables = static_cast<std::int32_t>(pattern.domains.size());
+            const auto literals = static_cast<std::int32_t>(pattern.literals.size());
+            const auto literal = numbers.next(literals, "free moves: precondition out of range");
+            const auto start = numbers.next(variables, "free moves: start out of range");
+            const auto end = numbers.next(variables, "free moves: end out of range");
+            add_move(group, schema, literal, start, end);
+        }
+    }
+    if (!numbers.done()) throw std::invalid_argument("free moves: the program has values left over");
+}
+
+void FreeMoves::add_move(Group& group, std::int32_t schema, std::int32_t literal, std::int32_t start,
+                         std::int32_t end) const {
+    const Pattern& pattern = task_.schemas[static_cast<std::size_t>(schema)].pattern;
+    Move move;
+    move.schema = schema;
+    move.start = start;
+    move.end = end;
+    move.here = pattern.literals[static_cast<std::size_t>(literal)];
+    const auto place = static_cast<std::size_t>(group.place);
+    if (move.here.predicate != group.predicate || !move.here.positive || move.here.terms[place] != start ||
+        start == end || mentions(move.here, end) ||
+        std::count(move.here.terms.begin(), move.here.terms.end(), start) != 1)
+        throw std::invalid_argument("free moves: precondition does not fit the move");
+    Literal there = move.here;
+    there.terms[place] = end;
+    there.positive = false;
+    auto of_agent = [&](std::int32_t term) { return term < 0 || (term != start && mentions(move.here, term)); };
+    move.pattern.domains = pattern.domains;
+    for (const Literal& other : pattern.literals) {
+        if (same_atom(other, move.here) || (same_atom(other, there) && !other.positive)) continue;
+        move.pattern.literals.push_back(other);
+        const bool fixed = other.predicate == kEquality || !task_.fluent[static_cast<std::size_t>(other.predicate)];
+        if (!fixed) {
+            move.changing.push_back(other);
+            for (std::int32_t term : other.terms)
+                move.direct = move.direct && (of_agent(term) || term == start || term == end);
+        } else if (other.terms.size() == 1 && other.terms[0] >= 0 && of_agent(other.terms[0])) {
+            move.own.push_back(other);
+        } else if (std::any_of(other.terms.begin(), other.terms.end(),
+                               [&](std::int32_t term) { return term >= 0 && of_agent(term); })) {
+            group.by_agent = true;
+        }
+    }
+    group.is_fixed = group.is_fixed && move.changing.empty();
+    group.moves.push_back(std::move(move));
+}
+
+void FreeMoves::build(Group& group) const {
+    const StateView nothing(task_, {});
+    const Matcher matcher(nothing);
+    for (Move& move : group.moves) {
+        if (find_dense(group, move)) continue;
+        if (!enumerate(group, move, matcher)) {  // too many: as if there were none
+            for (Move& other : group.moves) {
+                other.ends.clear();
+                other.rows = KeyNumbers();
+                other.first.assign(1, 0);
+                other.dense = false;
+            }
+            group.symmetric = false;
+            return;
+        }
+    }
+    find_ways_back(group);
+    if (group.is_fixed) find_components(group);
+}
+
+// A single move between any two of its places, as far as static atoms tell: no list of pairs is needed.
+bool FreeMoves::find_dense(const Group& group, Move& move) const {
+    if (group.moves.size() != 1 || group.by_agent) return false;
+    std::vector<Literal> of_start;
+    std::vector<Literal> of_end;
+    for (const Literal& literal : move.pattern.literals) {
+        if (literal.predicate == kEquality) {
+            // Being different is what every edge asks for anyway.
+            if (literal.positive || !mentions(literal, move.start) || !mentions(literal, move.end)) return false;
+            continue;
+        }
+        if (task_.fluent[static_cast<std::size_t>(literal.predicate)]) continue;
+        if (literal.terms.size() != 1) return false;
+        if (literal.terms[0] == move.start)
+            of_start.push_back(literal);
+        else if (literal.terms[0] == move.end)
+            of_end.push_back(literal);
+        else if (!mentions(move.here, literal.terms[0]))
+            return false;
+    }
+    auto places = [&](std::int32_t variable, const std::vector<Literal>& conditions) {
+        std::vector<Object> found;
+        std::vector<Object> binding(move.pattern.domains.size(), kUnbound);
+        const auto domain = static_cast<std::size_t>(move.pattern.domains[static_cast<std::size_t>(variable)]);
+        for (Object object : task_.domains[domain].members) {
+            binding[static_cast<std::size_t>(variable)] = object;
+            if (std::all_of(conditions.begin(), conditions.end(), [&](const Literal& literal) {
+                    return task_.static_holds(task_.encode(literal, binding)) == literal.positive;
+                }))
+                found.push_back(object);
+        }
+        return found;
+    };
+    std::vector<Object> ends = places(move.end, of_end);
+    if (ends != places(move.start, of_start)) return false;
+    for (std::size_t v = 0; v < move.pattern.domains.size(); ++v)
+        if (task_.domains[static_cast<std::size_t>(move.pattern.domains[v])].members.empty()) return false;
+    move.ends = std::move(ends);
+    move.dense = true;
+    return true;
+}
+
+bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) const {
+    Pattern fixed;
+    fixed.domains = move.pattern.domains;
+    std::vector<std::uint8_t> wanted(fixed.domains.size(), 0);
+    wanted[static_cast<std::size_t>(move.start)] = wanted[static_cast<std::size_t>(move.end)] = 1;
+    if (group.by_agent)
+        for (std::int32_t term : move.here.terms)
+            if (term >= 0) wanted[static_cast<std::size_t>(term)] = 1;
+    for (const Literal& literal : move.pattern.literals) {
+        if (literal.predicate != kEquality && task_.fluent[static_cast<std::size_t>(literal.predicate)]) continue;
+        const bool is_own = std::any_of(move.own.begin(), move.own.end(), [&](const Literal& own) {
+            return same_atom(own, literal) && own.positive == literal.positive;
+        });
+        if (group.by_agent || !is_own) fixed.literals.push_back(literal);
+    }
+    std::vector<std::tuple<std::int64_t, Object, Object>> edges;  // class, start, end
+    std::vector<Object> binding(fixed.domains.size(), kUnbound);
+    MatchOptions options;
+    options.wanted = wanted.data();
+    Matcher join = matcher;
+    const bool complete = join.run(fixed, binding, options, [&](const std::vector<Object>& bound) {
+        const Object start = bound[static_cast<std::size_t>(move.start)];
+        const Object end = bound[static_cast<std::size_t>(move.end)];
+        if (start == end) return true;
+        std::int64_t number = 0;
+        if (group.by_agent) number = group.classes.number(task_.encode(move.here, bound) - start * group.stride);
+        edges.emplace_back(number, start, end);
+        return edges.size() <= kMaxEdges;
+    });
+    if (!complete) return false;
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    move.ends.reserve(edges.size());
+    for (const auto& [number, start, end] : edges) {
+        const std::int64_t key = row_key(static_cast<std::int32_t>(number), start);
+        if (move.rows.number(key) == static_cast<std::int32_t>(move.first.size()))
+            move.first.push_back(move.ends.size());
+        move.ends.push_back(end);
+    }
+    move.first.push_back(move.ends.size());
+    return true;
+}
+
+void FreeMoves::find_ways_back(Group& group) const {
+    for (Move& move : group.moves) {
+        if (move.dense) {
+            group.reversible = move.ends.size() > 1;
+            group.symmetric = group.is_fixed;
+            return;
+        }
+        move.back.assign(move.ends.size(), 0);
+    }
+    const std::int64_t objects = task_.objects();
+    // Rows are numbered in the order of their keys, so they can be walked with their starts.
+    for (Move& move : group.moves) {
+        for (const Move& other : group.moves) {
+            const auto bit = std::uint64_t{1} << (&other - group.moves.data());
+            move.rows.visit([&](std::int64_t key, std::int32_t row) {
+                const auto start = static_cast<Object>(key % objects);
+                const auto number = static_cast<std::int32_t>(key / objects);
+                for (std::size_t e = move.first[static_cast<std::size_t>(row)];
+                     e < move.first[static_cast<std::size_t>(row) + 1]; ++e) {
+                    const auto [begin, stop] = this->row(other, number, move.ends[e]);
+                    const auto first = other.ends.begin() + static_cast<std::ptrdiff_t>(begin);
+                    const auto last = other.ends.begin() + static_cast<std::ptrdiff_t>(stop);
+                    if (std::binary_search(first, last, start)) move.back[e] |= bit;
+                }
+            });
+        }
+    }
+    group.symmetric = group.is_fixed;
+    for (const Move& move : group.moves)
+        for (std::uint64_t back : move.back) {
+            group.reversible = group.reversible || back != 0;
+            group.symmetric = group.symmetric && back != 0;
+        }
+}
+
+void FreeMoves::find_components(Group& group) const {
+    if (group.moves[0].dense) {
+        for (Object place : group.moves[0].ends) group.vertices.number(row_key(0, place));
+        group.component.assign(group.moves[0].ends.size(), 0);
+        group.members.push_back(group.moves[0].ends);
+        return;
+    }
+    std::vector<std::int64_t> keys;
+    auto vertex = [&](std::int64_t key) {
+        const std::int32_t number = group.vertices.number(key);
+        if (static_cast<std::size_t>(number) == keys.size()) keys.push_back(key);
+        return number;
+    };
+    const std::int64_t objects = task_.objects();
+    std::vector<std::int32_t> root;  // union-find
+    auto find = [&](std::int32_t v) {
+        while (root[static_cast<std::size_t>(v)] != v) {
+            auto& up = root[static_cast<std::size_t>(v)];
+            up = root[static_cast<std::size_t>(up)];
+            v = up;
+        }
+        return v;
+    };
+    for (const Move& move : group.moves)
+        move.rows.visit([&](std::int64_t key, std::int32_t row) {
+            const std::int32_t from = vertex(key);
+            const std::int64_t base = key - key % objects;
+            for (std::size_t e = move.first[static_cast<std::size_t>(row)];
+                 e < move.first[static_cast<std::size_t>(row) + 1]; ++e) {
+                const std::int32_t to = vertex(base + move.ends[e]);
+                while (root.size() < keys.size()) root.push_back(static_cast<std::int32_t>(root.size()));
+                if (move.back[e] != 0) root[static_cast<std::size_t>(find(from))] = find(to);
+            }
+        });
+    while (root.size() < keys.size()) root.push_back(static_cast<std::int32_t>(root.size()));
+    group.component.assign(keys.size(), -1);
+    for (std::size_t v = 0; v < keys.size(); ++v) {
+        const auto top = static_cast<std::size_t>(find(static_cast<std::int32_t>(v)));
+        if (group.component[top] < 0) {
+            group.component[top] = static_cast<std::int32_t>(group.members.size());
+            group.members.emplace_back();
+        }
+        group.component[v] = group.component[top];
+        group.members[static_cast<std::size_t>(group.component[v])].push_back(static_cast<Object>(keys[v] % objects));
+    }
+    for (auto& places : group.members) std::sort(places.begin(), places.end());
+}
+
+}  // namespace saltus

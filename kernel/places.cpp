@@ -1,0 +1,424 @@
+#include "places.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
+namespace saltus {
+
+Places::Places(const FreeMoves& moves, std::span<const Code> root)
+    : moves_(moves),
+      task_(moves.task()),
+      root_(root),
+      view_(&own_view_),
+      own_view_(task_, std::all_of(moves.groups().begin(), moves.groups().end(),
+                                   [](const Group& group) { return group.is_fixed; })
+                           ? std::span<const Code>{}
+                           : root),
+      matcher_(own_view_),
+      groups_of_(static_cast<std::size_t>(task_.predicates())),
+      group_affected_(moves.groups().size(), 0),
+      arguments_(static_cast<std::size_t>(task_.max_arity) + 1) {
+    for (std::size_t g = 0; g < moves.groups().size(); ++g)
+        groups_of_[static_cast<std::size_t>(moves.groups()[g].predicate)].push_back(static_cast<std::int32_t>(g));
+    for (Code code : root) {
+        const Wish found = place_of(code);
+        if (found.agent < 0) continue;
+        Object& at = root_at_[static_cast<std::size_t>(found.agent)];
+        root_several_ += at >= 0 ? 1 : 0;
+        at = at == kNowhere ? found.place : kSeveral;
+    }
+    at_ = root_at_;
+    several_ = root_several_;
+    for (std::size_t a = 0; a < agents_.size(); ++a) {
+        const auto agent = static_cast<std::int32_t>(a);
+        if (root_at_[a] == kNowhere) continue;
+        std::vector<Object> places = compute_reached(agent);
+        agents_[a].root_places = std::move(places);
+    }
+}
+
+std::vector<Code> Places::closure() {
+    std::vector<Code> codes(root_.begin(), root_.end());
+    for (std::size_t a = 0; a < agents_.size(); ++a)
+        for (Object place : agents_[a].root_places) codes.push_back(code_of(static_cast<std::int32_t>(a), place));
+    std::sort(codes.begin(), codes.end());
+    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+    return codes;
+}
+
+Places::Wish Places::place_of(Code code) {
+    for (std::size_t g = 0; g < moves_.groups().size(); ++g) {
+        const Group& group = moves_.groups()[g];
+        const auto p = static_cast<std::size_t>(group.predicate);
+        const Code rest = code - task_.code_offset[p];
+        if (rest < 0 || code >= task_.code_offset[p + 1]) continue;
+        const auto place = static_cast<Object>(rest / group.stride % task_.objects());
+        return {agent_number(code - place * group.stride, p), place};
+    }
+    return {-1, 0};
+}
+
+// Number of the agent with this key, which is met for the first time if it is new; -1 if it is none.
+std::int32_t Places::agent_number(Code key, std::size_t predicate) {
+    const std::int32_t number = numbers_.number(key);
+    if (static_cast<std::size_t>(number) == agents_.size()) {
+        Agent agent;
+        agent.key = key;
+        agent.arguments.resize(static_cast<std::size_t>(task_.max_arity) + 1);
+        task_.decode(key, agent.arguments.data());
+        const auto arity = static_cast<std::size_t>(task_.arity[predicate]);
+        for (std::int32_t g : groups_of_[predicate]) {
+            const Group& group = moves_.groups()[static_cast<std::size_t>(g)];
+            bool fits = true;
+            for (std::size_t i = 0; i < arity && fits; ++i)
+                fits = i == static_cast<std::size_t>(group.place) ||
+                       group.objects[i][static_cast<std::size_t>(agent.arguments[i])] != 0;
+            if (!fits) continue;
+            agent.is_agent = true;
+            agent.group = g;
+            agent.class_number = moves_.class_of(group, key);
+            for (std::size_t m = 0; m < group.moves.size(); ++m) {
+                const Move& move = group.moves[m];
+                // The place takes part in unification, so try it with one that its type admits.
+                Pattern free = move.pattern;
+                free.domains[static_cast<std::size_t>(move.start)] = task_.anything();
+                if (!matcher_->unify(free, move.here, agent.arguments.data(), binding_)) continue;
+                if (std::all_of(move.own.begin(), move.own.end(), [&](const Literal& literal) {
+                        return task_.static_holds(task_.encode(literal, binding_)) == literal.positive;
+                    }))
+                    agent.moves |= std::uint64_t{1} << m;
+            }
+            break;
+        }
+        agents_.push_back(std::move(agent));
+        root_at_.push_back(kNowhere);
+        if (at_.size() + 1 == agents_.size()) at_.push_back(kNowhere);
+    }
+    return agents_[static_cast<std::size_t>(number)].is_agent ? number : -1;
+}
+
+std::vector<std::int32_t> Places::sorted_agents() const {
+    std::vector<std::int32_t> agents;
+    for (std::size_t a = 0; a < agents_.size(); ++a)
+        if (agents_[a].is_agent) agents.push_back(static_cast<std::int32_t>(a));
+    std::sort(agents.begin(), agents.end(), [&](std::int32_t a, std::int32_t b) {
+        return std::pair(group_of(a), key_of(a)) < std::pair(group_of(b), key_of(b));
+    });
+    return agents;
+}
+
+void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
+    for (std::int32_t agent : moved_) at_[static_cast<std::size_t>(agent)] = root_at_[static_cast<std::size_t>(agent)];
+    moved_.clear();
+    reached_.clear();
+    tours_.clear();
+    agents_affected_.clear();
+    std::fill(group_affected_.begin(), group_affected_.end(), 0);
+    several_ = root_several_;
+    added_.assign(added.begin(), added.end());
+    deleted_.assign(deleted.begin(), deleted.end());
+    for (const auto& codes : {deleted, added})
+        for (Code code : codes) {
+            const Wish found = place_of(code);
+            if (found.agent >= 0) moved_.push_back(found.agent);
+        }
+    std::sort(moved_.begin(), moved_.end());
+    moved_.erase(std::unique(moved_.begin(), moved_.end()), moved_.end());
+    // Count again from the root's atoms only where there may be several; else a difference says it all.
+    for (Code code : deleted) {
+        const Wish found = place_of(code);
+        if (found.agent < 0) continue;
+        Object& at = at_[static_cast<std::size_t>(found.agent)];
+        if (at == found.place) at = kNowhere;
+    }
+    for (std::int32_t agent : moved_) {
+        Object& at = at_[static_cast<std::size_t>(agent)];
+        if (root_at_[static_cast<std::size_t>(agent)] != kSeveral) continue;
+        --several_;
+        at = kNowhere;
+        for (Object place = 0; place < task_.objects(); ++place) {
+            const Code code = code_of(agent, place);
+            if (std::binary_search(root_.begin(), root_.end(), code) &&
+                !std::binary_search(deleted.begin(), deleted.end(), code)) {
+                several_ += at >= 0 ? 1 : 0;
+                at = at == kNowhere ? place : kSeveral;
+            }
+        }
+    }
+    for (Code code : added) {
+        const Wish found = place_of(code);
+        if (found.agent < 0) continue;
+        Object& at = at_[static_cast<std::size_t>(found.agent)];
+        several_ += at >= 0 ? 1 : 0;
+        at = at == kNowhere ? found.place : kSeveral;
+    }
+    for (const auto& codes : {added, deleted}) {
+        for (Code code : codes) {
+            const std::int32_t predicate = task_.decode(code, arguments_.data());
+            for (std::size_t g = 0; g < moves_.groups().size(); ++g) {
+                const Group& group = moves_.groups()[g];
+                if (group.is_fixed || group_affected_[g] != 0) continue;
+                for (const Move& move : group.moves)
+                    for (const Literal& literal : move.changing) {
+                        if (literal.predicate != predicate ||
+                            !matcher_->unify(move.pattern, literal, arguments_.data(), binding_))
+                            continue;
+                        binding_[static_cast<std::size_t>(move.start)] = 0;
+                        const bool names_agent =
+                            std::all_of(move.here.terms.begin(), move.here.terms.end(),
+                                        [&](std::int32_t term) { return value_of(term, binding_) != kUnbound; });
+                        if (names_agent)
+                            agents_affected_.push_back(agent_number(task_.encode(move.here, binding_),
+                                                                    static_cast<std::size_t>(group.predicate)));
+                        else
+                            group_affected_[g] = 1;
+                    }
+            }
+        }
+    }
+}
+
+bool Places::holds(const Wish& wish) const {
+    const Object at = place(wish.agent);
+    if (at != kSeveral) return at == wish.place;
+    const Code code = code_of(wish.agent, wish.place);
+    if (std::binary_search(added_.begin(), added_.end(), code)) return true;
+    return std::binary_search(root_.begin(), root_.end(), code) &&
+           !std::binary_search(deleted_.begin(), deleted_.end(), code);
+}
+
+void Places::closure_difference(std::vector<Code>& added, std::vector<Code>& removed) {
+    added.clear();
+    removed.clear();
+    auto compare = [&](std::int32_t agent) {
+        const std::vector<Object>& before = agents_[static_cast<std::size_t>(agent)].root_places;
+        const std::vector<Object>& now = reached(agent);
+        if (&before == &now || before == now) return;
+        std::vector<Object> places;
+        std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(places));
+        for (Object place : places) added.push_back(code_of(agent, place));
+        places.clear();
+        std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(places));
+        for (Object place : places) removed.push_back(code_of(agent, place));
+    };
+    for (std::size_t a = 0; a < agents_.size(); ++a) {
+        const auto agent = static_cast<std::int32_t>(a);
+        if (!agents_[a].is_agent) continue;
+        if (affected(agent) || std::binary_search(moved_.begin(), moved_.end(), agent)) compare(agent);
+    }
+    std::sort(added.begin(), added.end());
+    std::sort(removed.begin(), removed.end());
+}
+
+bool Places::affected(std::int32_t agent) const {
+    return group_affected_[static_cast<std::size_t>(group_of(agent))] != 0 ||
+           std::find(agents_affected_.begin(), agents_affected_.end(), agent) != agents_affected_.end();
+}
+
+bool Places::reaches(std::int32_t agent, Object place) {
+    const std::vector<Object>& places = reached(agent);
+    return std::binary_search(places.begin(), places.end(), place);
+}
+
+const std::vector<Object>& Places::reached(std::int32_t agent) {
+    const Agent& known = agents_[static_cast<std::size_t>(agent)];
+    const Object at = place(agent);
+    if (!affected(agent)) {
+        // Walking back and forth within the root's places changes nothing.
+        if (at == root_at_[static_cast<std::size_t>(agent)] && at >= 0) return known.root_places;
+        if (at >= 0 && root_at_[static_cast<std::size_t>(agent)] >= 0 &&
+            std::binary_search(known.root_places.begin(), known.root_places.end(), at))
+            return known.root_places;
+    }
+    if (at >= 0)
+        if (const auto* fixed = fixed_component(known, at)) return *fixed;
+    for (const auto& [number, places] : reached_)
+        if (number == agent) return places;
+    std::vector<Object> places = compute_reached(agent);
+    reached_.emplace_back(agent, std::move(places));
+    return reached_.back().second;
+}
+
+bool Places::all_moves(const Agent& agent) const {
+    const std::size_t count = moves_.groups()[static_cast<std::size_t>(agent.group)].moves.size();
+    return agent.moves == (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1);
+}
+
+// Places of an agent whose moves have static conditions only; null if they must be searched for.
+const std::vector<Object>* Places::fixed_component(const Agent& agent, Object place) const {
+    const Group& group = moves_.groups()[static_cast<std::size_t>(agent.group)];
+    if (!group.is_fixed || !all_moves(agent) || agent.class_number < 0) return nullptr;
+    const std::int32_t vertex = group.vertices.find(moves_.row_key(agent.class_number, place));
+    if (vertex < 0) return nullptr;
+    return &group.members[static_cast<std::size_t>(group.component[static_cast<std::size_t>(vertex)])];
+}
+
+std::vector<Object> Places::compute_reached(std::int32_t agent) {
+    const Object at = place(agent);
+    if (at == kNowhere) return {};
+    if (at == kSeveral) {
+        std::vector<Object> places;
+        for (Object other = 0; other < task_.objects(); ++other)
+            if (holds({agent, other})) places.push_back(other);
+        return places;
+    }
+    if (const auto* fixed = fixed_component(agents_[static_cast<std::size_t>(agent)], at)) return *fixed;
+    std::vector<Object> places = tour(agent).order;
+    std::sort(places.begin(), places.end());
+    return places;
+}
+
+// Calls visit(end, number of the move) for every edge from a place, in the order of walks, until it returns false.
+template <typename Visit>
+void Places::neighbours(const Agent& agent, Object place, Visit&& visit) {
+    const Group& group = moves_.groups()[static_cast<std::size_t>(agent.group)];
+    for (std::size_t m = 0; m < group.moves.size(); ++m) {
+        if ((agent.moves >> m & 1) == 0) continue;
+        const Move& move = group.moves[m];
+        const auto [begin, end] = moves_.row(move, agent.class_number, place);
+        for (std::size_t e = begin; e < end; ++e) {
+            const Object to = move.ends[e];
+            if (to == place) continue;
+            std::uint64_t back = (move.dense ? std::uint64_t{1} : move.back[e]) & agent.moves;
+            if (back == 0) continue;
+            if (!visit(to, static_cast<std::int32_t>(m), back)) return;
+        }
+    }
+}
+
+// Whether the fluent conditions of a move hold; those that are static are known to.
+bool Places::allows(const Agent& agent, const Move& move, Object start, Object end) {
+    if (move.changing.empty()) return true;
+    binding_.assign(move.pattern.domains.size(), kUnbound);
+    for (std::size_t i = 0; i < move.here.terms.size(); ++i)
+        if (move.here.terms[i] >= 0) binding_[static_cast<std::size_t>(move.here.terms[i])] = agent.arguments[i];
+    binding_[static_cast<std::size_t>(move.start)] = start;
+    binding_[static_cast<std::size_t>(move.end)] = end;
+    if (move.direct)
+        return std::all_of(move.changing.begin(), move.changing.end(), [&](const Literal& literal) {
+            return view_->holds(task_.encode(literal, binding_)) == literal.positive;
+        });
+    std::vector<Object> binding = binding_;
+    return !matcher_->run(move.pattern, binding, MatchOptions{}, [](const std::vector<Object>&) { return false; });
+}
+
+// The places of an agent in the order in which walks reach them.
+const Places::Tour& Places::tour(std::int32_t agent) {
+    for (const Tour& known : tours_)
+        if (known.agent == agent) return known;
+    const Agent& known = agents_[static_cast<std::size_t>(agent)];
+    const Group& group = moves_.groups()[static_cast<std::size_t>(known.group)];
+    const Object start = place(agent);
+    const auto* fixed = fixed_component(known, start);
+    Tour tour;
+    tour.agent = agent;
+    tour.order = {start};
+    tour.from = {-1};
+    tour.move = {-1};
+    tour.distance = {0};
+    tour.position.assign(static_cast<std::size_t>(task_.objects()), -1);
+    tour.position[static_cast<std::size_t>(start)] = 0;
+    for (std::size_t i = 0; i < tour.order.size(); ++i) {
+        if (fixed != nullptr && tour.order.size() == fixed->size()) break;
+        ticker_.tick();
+        const Object place = tour.order[i];
+        neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
+            if (tour.position[static_cast<std::size_t>(end)] >= 0) return true;
+            if (!group.is_fixed) {
+                if (!allows(known, group.moves[static_cast<std::size_t>(m)], place, end)) return true;
+                bool can_return = false;
+                for (std::size_t other = 0; other < group.moves.size() && !can_return; ++other)
+                    can_return = (back >> other & 1) != 0 && allows(known, group.moves[other], end, place);
+                if (!can_return) return true;
+            }
+            tour.position[static_cast<std::size_t>(end)] = static_cast<std::int32_t>(tour.order.size());
+            tour.order.push_back(end);
+            tour.from.push_back(static_cast<std::int32_t>(i));
+            tour.move.push_back(m);
+            tour.distance.push_back(tour.distance[i] + 1);
+            return true;
+        });
+    }
+    tours_.push_back(std::move(tour));
+    return tours_.back();
+}
+
+std::int32_t Places::distance(std::int32_t agent, Object place) {
+    const Tour& known = tour(agent);
+    return known.distance[static_cast<std::size_t>(known.position[static_cast<std::size_t>(place)])];
+}
+
+std::vector<Object> Places::in_walking_order(std::int32_t agent) { return tour(agent).order; }
+
+std::vector<Places::Step> Places::walk(std::int32_t agent, Object place) {
+    const Tour& known = tour(agent);
+    const Agent& walker = agents_[static_cast<std::size_t>(agent)];
+    const Group& group = moves_.groups()[static_cast<std::size_t>(walker.group)];
+    std::vector<Step> steps;
+    for (std::int32_t i = known.position[static_cast<std::size_t>(place)]; known.from[static_cast<std::size_t>(i)] >= 0;
+         i = known.from[static_cast<std::size_t>(i)]) {
+        const auto at = static_cast<std::size_t>(i);
+        const Move& move = group.moves[static_cast<std::size_t>(known.move[at])];
+        std::vector<Object> binding(move.pattern.domains.size(), kUnbound);
+        for (std::size_t k = 0; k < move.here.terms.size(); ++k)
+            if (move.here.terms[k] >= 0) binding[static_cast<std::size_t>(move.here.terms[k])] = walker.arguments[k];
+        binding[static_cast<std::size_t>(move.start)] = known.order[static_cast<std::size_t>(known.from[at])];
+        binding[static_cast<std::size_t>(move.end)] = known.order[at];
+        matcher_->least(move.pattern, binding);
+        steps.push_back({move.schema, std::move(binding)});
+    }
+    std::reverse(steps.begin(), steps.end());
+    return steps;
+}
+
+Walks walks_before(const FreeMoves& moves, std::span<const Code> state, std::int32_t schema,
+                   std::span<const Object> arguments) {
+    Places places(moves, state);
+    const Task& task = moves.task();
+    const std::vector<Object> binding(arguments.begin(), arguments.end());
+    std::vector<Places::Wish> wishes;
+    for (const Literal& literal : task.schemas[static_cast<std::size_t>(schema)].pattern.literals) {
+        if (!literal.positive || literal.predicate == kEquality) continue;
+        if (!task.fluent[static_cast<std::size_t>(literal.predicate)]) continue;
+        const Places::Wish wish = places.place_of(task.encode(literal, binding));
+        if (wish.agent < 0 || places.place(wish.agent) < 0 || places.place(wish.agent) == wish.place) continue;
+        if (!places.reaches(wish.agent, wish.place)) throw std::invalid_argument("walks: place out of reach");
+        wishes.push_back(wish);
+    }
+    std::sort(wishes.begin(), wishes.end(), [&](const Places::Wish& a, const Places::Wish& b) {
+        return std::pair(places.group_of(a.agent), places.key_of(a.agent)) <
+               std::pair(places.group_of(b.agent), places.key_of(b.agent));
+    });
+    Walks walks;
+    walks.argument_offset.push_back(0);
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+        if (i > 0 && wishes[i].agent == wishes[i - 1].agent) continue;
+        for (const Places::Step& step : places.walk(wishes[i].agent, wishes[i].place)) {
+            walks.schema.push_back(step.schema);
+            walks.argument.insert(walks.argument.end(), step.binding.begin(), step.binding.end());
+            walks.argument_offset.push_back(static_cast<std::int64_t>(walks.argument.size()));
+        }
+    }
+    return walks;
+}
+
+std::vector<Code> canonical_state(const FreeMoves& moves, std::span<const Code> state,
+                                  std::span<const Code> goal_positive, std::span<const Code> goal_negative) {
+    Places places(moves, state);
+    std::vector<Code> codes;
+    for (Code code : state) {
+        const Places::Wish wish = places.place_of(code);
+        const bool mentioned = std::binary_search(goal_positive.begin(), goal_positive.end(), code) ||
+                               std::binary_search(goal_negative.begin(), goal_negative.end(), code);
+        if (wish.agent >= 0 && places.place(wish.agent) >= 0 && !mentioned &&
+            !moves.groups()[static_cast<std::size_t>(places.group_of(wish.agent))].blocked_by_others)
+            codes.push_back(places.code_of(wish.agent, places.reached(wish.agent).front()));
+        else
+            codes.push_back(code);
+    }
+    std::sort(codes.begin(), codes.end());
+    return codes;
+}
+
+}  // namespace saltus

@@ -1,0 +1,149 @@
+// Places: where the agents of a lookahead's states are, where they can walk, and how.
+//
+// Same places and walks as src/saltus/lookahead/free_reference.py. One object serves a whole lookahead: it shows one
+// state at a time, as a difference from the root.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "free_moves.hpp"
+#include "interrupt.hpp"
+#include "keys.hpp"
+#include "match.hpp"
+#include "state.hpp"
+
+namespace saltus {
+
+class Places {
+public:
+    static constexpr Object kNowhere = -1;
+    static constexpr Object kSeveral = -2;  // more than one place: the agent does not walk
+
+    // An agent to be somewhere.
+    struct Wish {
+        std::int32_t agent;
+        Object place;
+    };
+    struct Step {
+        std::int32_t schema;
+        std::vector<Object> binding;
+    };
+
+    Places(const FreeMoves& moves, std::span<const Code> root);
+
+    // The root, with every agent at all of its places; sorted.
+    std::vector<Code> closure();
+    // From now on, conditions of moves other than places are read from this view.
+    void watch(const StateView& view) {
+        view_ = &view;
+        matcher_.emplace(view);
+    }
+
+    // Agent and place that an atom is about; {-1, 0} if it is no agent's place.
+    Wish place_of(Code code);
+    bool is_place(Code code) { return place_of(code).agent >= 0; }
+    Code code_of(std::int32_t agent, Object place) const {
+        const Agent& known = agents_[static_cast<std::size_t>(agent)];
+        return known.key + place * moves_.groups()[static_cast<std::size_t>(known.group)].stride;
+    }
+    std::int32_t group_of(std::int32_t agent) const { return agents_[static_cast<std::size_t>(agent)].group; }
+    Code key_of(std::int32_t agent) const { return agents_[static_cast<std::size_t>(agent)].key; }
+    // All agents met so far, by group and objects.
+    std::vector<std::int32_t> sorted_agents() const;
+
+    // Shows a state: the root without `deleted` and with `added`, both sorted. The view must show it, too.
+    void show(std::span<const Code> added, std::span<const Code> deleted);
+    Object place(std::int32_t agent) const { return at_[static_cast<std::size_t>(agent)]; }
+    bool has_several() const { return several_ > 0; }
+    // Whether the shown state has the agent's atom for this place.
+    bool holds(const Wish& wish) const;
+
+    // How the closure of the shown state differs from the root's: both lists are sorted.
+    void closure_difference(std::vector<Code>& added, std::vector<Code>& removed);
+    // Whether an agent of the shown state reaches a place.
+    bool reaches(std::int32_t agent, Object place);
+    const std::vector<Object>& reached(std::int32_t agent);  // ascending
+
+    // Moves from where an agent is to a place that it reaches.
+    std::int32_t distance(std::int32_t agent, Object place);
+    std::vector<Object> in_walking_order(std::int32_t agent);
+    std::vector<Step> walk(std::int32_t agent, Object place);
+
+private:
+    struct Agent {
+        Code key = 0;  // code of its atom for place 0
+        std::int32_t group = -1;
+        std::int32_t class_number = -1;
+        std::uint64_t moves = 0;  // those that may shift it, one bit each
+        bool is_agent = false;
+        std::vector<Object> arguments;    // of its atom; the place is 0
+        std::vector<Object> root_places;  // that it reaches in the root
+    };
+    // A breadth-first search from where an agent is.
+    struct Tour {
+        std::int32_t agent = -1;
+        std::vector<Object> order;
+        std::vector<std::int32_t> from;      // [order]: position in the order; -1 for the start
+        std::vector<std::int32_t> move;      // [order]: number of the move within the group
+        std::vector<std::int32_t> distance;  // [order]
+        std::vector<std::int32_t> position;  // [objects]: in the order; -1 if not reached
+    };
+
+    std::int32_t agent_number(Code key, std::size_t predicate);
+    bool all_moves(const Agent& agent) const;
+    const std::vector<Object>* fixed_component(const Agent& agent, Object place) const;
+    bool affected(std::int32_t agent) const;
+    std::vector<Object> compute_reached(std::int32_t agent);
+    const Tour& tour(std::int32_t agent);
+    template <typename Visit>
+    void neighbours(const Agent& agent, Object place, Visit&& visit);
+    bool allows(const Agent& agent, const Move& move, Object start, Object end);
+
+    const FreeMoves& moves_;
+    const Task& task_;
+    std::span<const Code> root_;
+    const StateView* view_;
+    StateView own_view_;
+    std::optional<Matcher> matcher_;
+    std::vector<std::vector<std::int32_t>> groups_of_;  // [predicates]
+    KeyNumbers numbers_;                                // by key
+    std::vector<Agent> agents_;
+    std::vector<Object> root_at_;      // [agents]
+    std::vector<Object> at_;           // [agents]: in the shown state
+    std::vector<std::int32_t> moved_;  // agents whose place may differ from the root's
+    std::int32_t several_ = 0;
+    std::int32_t root_several_ = 0;
+    std::vector<std::uint8_t> group_affected_;  // [groups]: for all agents
+    std::vector<std::int32_t> agents_affected_;
+    std::deque<std::pair<std::int32_t, std::vector<Object>>> reached_;  // of the shown state, where it was asked for
+    std::deque<Tour> tours_;                                            // of the shown state
+    std::vector<Code> added_;
+    std::vector<Code> deleted_;
+    std::vector<Object> arguments_;
+    std::vector<Object> binding_;
+    Ticker ticker_;
+};
+
+// The actions of an agent's walks, one after the other.
+struct Walks {
+    std::vector<std::int32_t> schema;
+    std::vector<std::int64_t> argument_offset;
+    std::vector<Object> argument;
+};
+
+// Walks that lead from a state to one in which an action of a tree is applicable, agent by agent. Throws an
+// invalid_argument if an agent does not reach the place where the action needs it.
+Walks walks_before(const FreeMoves& moves, std::span<const Code> state, std::int32_t schema,
+                   std::span<const Object> arguments);
+
+// The state that stands for all states between which agents only walk: every agent is at the first of its places,
+// unless the goal mentions the place where it is, or others may take its moves away.
+std::vector<Code> canonical_state(const FreeMoves& moves, std::span<const Code> state,
+                                  std::span<const Code> goal_positive, std::span<const Code> goal_negative);
+
+}  // namespace saltus

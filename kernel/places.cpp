@@ -254,6 +254,13 @@ const std::vector<Object>* Places::fixed_component(const Agent& agent, Object pl
     return &group.members[static_cast<std::size_t>(group.component[static_cast<std::size_t>(vertex)])];
 }
 
+Places::Answer Places::are_connected(std::int32_t agent, Object a, Object b) const {
+    const Agent& known = agents_[static_cast<std::size_t>(agent)];
+    const auto* from = fixed_component(known, a);
+    if (from == nullptr) return Answer::unknown;
+    return std::binary_search(from->begin(), from->end(), b) ? Answer::yes : Answer::no;
+}
+
 std::vector<Object> Places::compute_reached(std::int32_t agent) {
     const Object at = place(agent);
     if (at == kNowhere) return {};

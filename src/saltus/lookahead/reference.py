@@ -194,13 +194,18 @@ def _expand_root(
 ) -> None:
     root = nodes[0].state
     atoms = frozenset(root)
-    distinct = {root}
+
+    def up_to_walks(state: State) -> State:
+        return Places(task, novelty.moves, frozenset(state)).canonical(goal) if novelty.moves else state
+
+    distinct = {up_to_walks(root)}
     for successor in first_of_classes(task, root, goal, ahead) if mode == "classes" else ahead:
         child = State(successor.atoms)
         novel = spec.kind == "flat" or novelty.mark(successor.adds - atoms, child, successor.leaves)
-        if child in distinct or (mode == "novel" and not novel):
+        kept = up_to_walks(child)
+        if kept in distinct or (mode == "novel" and not novel):
             continue
-        distinct.add(child)
+        distinct.add(kept)
         length = len(successor.walks) + 1
         _append(spec, nodes, Node(0, 1, length, successor.action, child, novel, novel or spec.expand_root_successors))
     if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as seen, too

@@ -118,8 +118,9 @@ void make_task(Task* self, Input<std::int32_t> program, Input<std::int32_t> obje
 }
 
 void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity, std::int32_t goal_identity,
-               std::int32_t root, bool expand_root_successors, bool keep_root_successors, std::int64_t max_nodes,
-               std::int64_t max_atoms, std::int64_t max_root_actions) {
+               std::int32_t root, bool expand_root_successors, bool keep_root_successors, std::int64_t max_better,
+               std::int64_t max_encoded, std::int64_t max_nodes, std::int64_t max_atoms,
+               std::int64_t max_root_actions) {
     Spec spec;
     spec.kind = static_cast<Kind>(kind);
     spec.width = width;
@@ -128,6 +129,8 @@ void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t c
     spec.root = static_cast<RootMode>(root);
     spec.expand_root_successors = expand_root_successors;
     spec.keep_root_successors = keep_root_successors;
+    spec.max_better = max_better;
+    spec.max_encoded = max_encoded;
     spec.max_nodes = max_nodes;
     spec.max_atoms = max_atoms;
     spec.max_root_actions = max_root_actions;
@@ -390,7 +393,8 @@ void define_lookahead(nb::module_& module) {
              "static_rows"_a, "static_start"_a);
     nb::class_<Spec>(module, "Spec")
         .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a,
-             "expand_root_successors"_a, "keep_root_successors"_a, "max_nodes"_a, "max_atoms"_a, "max_root_actions"_a);
+             "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a, "max_encoded"_a, "max_nodes"_a,
+             "max_atoms"_a, "max_root_actions"_a);
     constexpr auto inside = nb::rv_policy::reference_internal;
     nb::class_<Tree>(module, "Tree")
         .def_prop_ro("parent", &array_of<&Tree::parent>, inside)
@@ -408,6 +412,8 @@ void define_lookahead(nb::module_& module) {
         .def_ro("generated", &Tree::generated)
         .def_ro("root_actions", &Tree::root_actions)
         .def_ro("truncated", &Tree::truncated)
+        .def_ro("stopped", &Tree::stopped)
+        .def_ro("left_out", &Tree::left_out)
         .def_prop_ro("root", [](const Tree& tree) { return static_cast<std::int32_t>(tree.root); });
     module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "spec"_a,
                "threads"_a);

@@ -52,6 +52,11 @@ class LookaheadTree:
     """all, classes or novel: what was used, also where `auto` was asked for."""
     truncated: bool
     """Whether the tree was cut off by `max_nodes`, by `max_atoms`, or for lack of memory."""
+    stopped: bool
+    """Whether states were not expanded because of `max_better`; every successor of the root is in the tree all the
+    same."""
+    left_out: int
+    """Number of nodes left out because of `max_encoded`."""
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -60,6 +65,12 @@ class LookaheadTree:
     def novel_count(self) -> int:
         """Number of novel nodes, including the root."""
         return int(self.novel.sum())
+
+    @property
+    def has_all_successors(self) -> bool:
+        """Whether it is certain that every distinct successor of the root is in the tree."""
+        dropped = self.spec.capacity is not None and not self.spec.keep_root_successors
+        return not (self.truncated or self.left_out or dropped) and self.root_successors == "all"
 
     @cached_property
     def goal_nodes(self) -> NDArray[np.intp]:

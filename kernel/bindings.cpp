@@ -350,22 +350,22 @@ void gather_active(Matrix<const Real> x, Matrix<const Real> table, Matrix<const 
                                 biases.data(), biases.data() + width, residual.data(), active.data(), threads);
 }
 
-// Every query is (task, state, positive goals, negative goals, the tree's nine arrays in the order of GraphQuery).
+// Every query is (task, state, positive goals, negative goals, the tree's ten arrays in the order of GraphQuery).
 nb::tuple assemble_graphs(const RelationTables& tables, const nb::list& queries, std::int32_t threads) {
     std::vector<Input<std::int64_t>> wide;
     std::vector<Input<std::int32_t>> narrow;
     std::vector<GraphQuery> asked;
     wide.reserve(8 * queries.size());
-    narrow.reserve(4 * queries.size());
+    narrow.reserve(5 * queries.size());
     auto long_view = [&](nb::handle array) { return view(wide.emplace_back(nb::cast<Input<std::int64_t>>(array))); };
     auto int_view = [&](nb::handle array) { return view(narrow.emplace_back(nb::cast<Input<std::int32_t>>(array))); };
     for (nb::handle entry : queries) {
         const auto query = nb::cast<nb::tuple>(entry);
-        if (query.size() != 13) throw nb::value_error("assemble_graphs: a query has thirteen parts");
+        if (query.size() != 14) throw nb::value_error("assemble_graphs: a query has fourteen parts");
         asked.push_back({&nb::cast<const GraphTask&>(query[0]), long_view(query[1]), long_view(query[2]),
                          long_view(query[3]), int_view(query[4]), int_view(query[5]), int_view(query[6]),
-                         long_view(query[7]), int_view(query[8]), long_view(query[9]), long_view(query[10]),
-                         long_view(query[11]), long_view(query[12])});
+                         int_view(query[7]), long_view(query[8]), int_view(query[9]), long_view(query[10]),
+                         long_view(query[11]), long_view(query[12]), long_view(query[13])});
     }
     GraphBatch batch;
     {

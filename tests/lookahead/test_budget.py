@@ -15,6 +15,8 @@ from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead, reference
 from saltus.lookahead.budget_reference import choose_encoded
 from saltus.task import Task
 
+pytestmark = pytest.mark.kernel
+
 BUILDS = [lookahead, reference.lookahead]
 """Both implementations."""
 

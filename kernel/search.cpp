@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 
+#include "budget.hpp"
 #include "order.hpp"
 
 namespace saltus {
@@ -76,6 +77,7 @@ Tree Search::run() {
     }
     for (;;) {
         try {
+            apply_budget();
             return take_tree();
         } catch (const std::bad_alloc&) {
             if (nodes_.size() == 1) throw;
@@ -90,13 +92,28 @@ void Search::search(std::size_t& level) {
     mark_root();
     if (!truncated_) expand_root();
     bound_level(level);
-    while (spec_.kind != Kind::flat && !truncated_ && level < nodes_.size()) {
+    while (spec_.kind != Kind::flat && !truncated_ && !stopped_ && level < nodes_.size()) {
         const std::size_t first = level;
         level = nodes_.size();
-        for (std::size_t i = first; i < level && !truncated_; ++i)
-            if (nodes_[i].expand) expand(i);
+        for (std::size_t i = first; i < level && !truncated_ && !stopped_; ++i) {
+            if (!nodes_[i].expand) continue;
+            stopped_ = has_enough();
+            if (!stopped_) expand(i);
+        }
         bound_level(level);
     }
+}
+
+// Whether the tree holds so many nodes with more goals than its root that no further one is expanded.
+bool Search::has_enough() const { return spec_.max_better > 0 && nodes_.better() >= spec_.max_better; }
+
+// Leaves out what is too much for the network.
+void Search::apply_budget() {
+    if (spec_.max_encoded == 0 || static_cast<std::int64_t>(nodes_.size()) <= spec_.max_encoded) return;
+    const std::size_t goals = situation_.goal_positive.size() + situation_.goal_negative.size();
+    const std::vector<std::size_t> kept = choose_encoded(nodes_, goals, spec_.max_encoded);
+    left_out_ += static_cast<std::int64_t>(nodes_.size() - kept.size());
+    nodes_.keep(kept);
 }
 
 // Frees what only the search needs.
@@ -113,6 +130,8 @@ Tree Search::take_tree() const {
     tree.root_actions = root_actions_;
     tree.root = mode_;
     tree.truncated = truncated_;
+    tree.stopped = stopped_;
+    tree.left_out = left_out_;
     return tree;
 }
 

@@ -61,6 +61,8 @@ private:
     };
 
     void search(std::size_t& level);
+    bool has_enough() const;
+    void apply_budget();
     void release();
     Tree take_tree() const;
 
@@ -143,6 +145,8 @@ private:
     std::int64_t budget_;  // bytes for what the search gathers besides the tree
     RootMode mode_ = RootMode::all;
     bool truncated_ = false;
+    bool stopped_ = false;
+    std::int64_t left_out_ = 0;
 
     // Modulo free moves.
     std::vector<Pattern> patterns_;  // [schemas]

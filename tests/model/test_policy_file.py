@@ -85,6 +85,15 @@ def test_round_trip(tmp_path: Path, kind: str) -> None:
         assert torch.equal(again.network(layout).q, policy.network(layout).q)
 
 
+def test_the_unit_of_depths_survives_and_old_files_count_jumps(tmp_path: Path) -> None:
+    path = tmp_path / "p.safetensors"
+    encoding = EncodingSpec(depth_unit="actions")
+    save_policy(path, make_policy(encoding))
+    assert load_policy_file(path).encoding == encoding
+    rewrite(path, {"encoding": {"kind": "ad", "depth_nodes": True, "tree_atoms": True}})
+    assert load_policy_file(path).encoding == EncodingSpec(depth_unit="jumps")
+
+
 def test_a_policy_is_small(tmp_path: Path) -> None:
     assert saved(tmp_path).stat().st_size < 2_000_000
 

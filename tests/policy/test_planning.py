@@ -14,7 +14,7 @@ from tests.policy.test_rollout import CHAIN, FarthestPolicy, blocks, chain
 from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError, PolicyError, SaltusError, UnsupportedError, WrongPolicyError
-from saltus.lookahead import LookaheadSpec, lookahead_batch
+from saltus.lookahead import LookaheadSpec, lookahead, lookahead_batch
 from saltus.policy import (
     Decision,
     GoalCountPolicy,
@@ -219,6 +219,40 @@ def test_the_search_ends_where_all_states_were_decided_about() -> None:
     end = last(policy, task, search=True)
     assert (end.outcome, end.detail) == (Outcome.FAILED, "the search has exhausted all reachable states")
     assert sorted(policy.asked) == ["a", "b", "c", "d"]  # each once: what the rollout decided is not decided again
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked", "incomplete", "left_out"),
+    [
+        ({}, "abcd", 0, 0),
+        ({"max_encoded": 2}, "abcd", 0, 0),  # as many as there are
+        ({"max_encoded": 1}, "abd", 1, 1),  # of a's successors b and c, one is left out
+        ({"max_nodes": 2}, "abd", 1, 0),  # the same by truncation
+        ({"root_successors": "novel"}, "abcd", 4, 0),
+        ({"kind": "aiw", "max_better": 1}, "abcd", 0, 0),  # all successors are there all the same
+    ],
+)
+def test_a_search_over_cut_trees_does_not_claim_to_have_seen_all(
+    spec: dict[str, object], asked: str, incomplete: int, left_out: int
+) -> None:
+    task = roads("a-b a-c b-d", "a", "g")
+    policy = Named(dict.fromkeys("abcd", -1.0), **{"kind": "flat", **spec})
+    end = last(policy, task, search=True)
+    assert sorted(policy.asked) == list(asked)
+    tried = f"the search has tried every state of its trees, but {incomplete} of {len(asked)} may lack successors"
+    whole = "the search has exhausted all reachable states"
+    assert (end.outcome, end.detail) == (Outcome.FAILED, tried if incomplete else whole)
+    assert end.left_out_nodes == left_out
+
+
+def test_a_tree_made_again_with_less_memory_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trees are not kept, and when they are made again they lack their last state."""
+    task = roads("a-b a-c b-d", "a", "g")
+    search = JumpSearch(Named(dict.fromkeys("abcd", -1.0)), task)
+    shorter = LookaheadSpec(kind="flat", max_nodes=2)
+    monkeypatch.setattr(search, "_tree", lambda node: lookahead(task, node.state, shorter))
+    assert len(list(search.run())) == 3
+    assert search.incomplete == {0}
 
 
 def test_the_queues_take_turns() -> None:

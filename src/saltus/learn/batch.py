@@ -119,9 +119,8 @@ def make_training_batch(
     final = np.array([int(t.final) for t in transitions], np.int64)
     final[(final == int(Final.NO)) & (count == 0)] = int(Final.DEAD_END)
     first = np.cumsum(count) - count
-    depths = np.array([int(entry.now.depth[-1]) for entry in trees], np.int64)
-    if not len(now.depth_node):
-        depths[:] = 0
+    # Only graphs that all candidates of a query share have depth nodes, so the graph's number is the sample's.
+    depths = np.bincount(now.depth_graph, minlength=len(trees)).astype(np.int64)
     return TrainingBatch(
         now=now,
         after=after,

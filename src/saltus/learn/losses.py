@@ -75,7 +75,8 @@ def bounds_loss(q: Tensor, bound: Tensor) -> Tensor:
 def rank_loss(z: Tensor, mask: Tensor) -> Tensor:
     """The paper's rank loss of depth scores [rows, depths], which are in the order of their depths.
 
-    A pair k < l has the weight 1 / (l - k). The loss is 0 for rows with fewer than two depths.
+    A pair k < l has the weight 1 / (l - k), where k and l are positions among the depths that occur: depths in actions
+    have gaps, which do not count. The loss is 0 for rows with fewer than two depths.
     """
     depths = torch.arange(z.shape[1], device=z.device)
     gap = (depths[None, :] - depths[:, None]).to(z.dtype)  # [k, l]

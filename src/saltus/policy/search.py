@@ -4,8 +4,9 @@ A search node is a state that the policy has decided about: its tree and a Q-val
 open list holds the candidates of all such states. Two queues take turns; both order candidates by jumps so far minus a
 weight times the Q-value. One has a large weight: it goes on where the policy is most confident, and so repairs mistakes
 near the end. The other has weight 1: Q-values count jumps to go, so this is the order of A*, which also revises early
-jumps. Neither drops a candidate: every distinct successor of a state is in its tree, so the search ends without a plan
-only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`).
+jumps. Neither drops a candidate. As long as every distinct successor of a state is in its tree, the search ends without
+a plan only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete`
+holds the search nodes of whose trees this is not certain.
 
 Cost: one decision per search node. Of a tree only order and values are kept, eight bytes per state, and each queue
 holds only the next candidate of every search node. The kernel makes a tree again when one of its states is needed,
@@ -97,6 +98,8 @@ class JumpSearch:
         self.nodes: list[SearchNode] = []
         self.known: set[State] = set()
         self.solution: list[Action] | None = None
+        self.incomplete: set[int] = set()
+        """Numbers of the search nodes whose tree may lack successors: cut off, nodes left out, one per class only."""
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self._expired = expired
         self._dead_end_nodes: dict[int, bool] = {}
@@ -114,7 +117,9 @@ class JumpSearch:
             len(self.nodes), tree.root, parent, tuple(actions), jumps, order + 1, decision.q[order].astype(np.float32)
         )
         self.nodes.append(node)
-        self.known.add(tree.root)
+        self.known.add(tree.up_to_walks(tree.root))
+        if not tree.has_all_successors:
+            self.incomplete.add(node.number)
         for queue in self._queues:
             queue.push(node, 0)
         if self.solution is None and len(tree.goal_nodes):
@@ -150,9 +155,10 @@ class JumpSearch:
                 continue
             tree = self._tree(node)
             if candidate >= len(tree):  # made again with less memory left, and truncated earlier
+                self.incomplete.add(node.number)
                 continue
             state = tree.state_of(candidate)
-            if state in self.known:
+            if tree.up_to_walks(state) in self.known:
                 continue
             if self._is_dead_end(state):
                 if node.number not in self._dead_end_nodes:  # if the node is one, so are all its candidates

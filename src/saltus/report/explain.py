@@ -113,6 +113,7 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, An
     return {
         "size": len(tree),
         "cut": tree.truncated,
+        "left_out": tree.left_out,
         "hidden": drawing.hidden,
         "depth": tree.depth[drawing.nodes].tolist(),
         "parent": drawing.parents,

@@ -85,6 +85,9 @@ std::int32_t Places::agent_number(Code key, std::size_t predicate) {
                 free.domains[static_cast<std::size_t>(move.start)] = task_.anything();
                 if (!matcher_->unify(free, move.here, agent.arguments.data(), binding_)) continue;
                 if (std::all_of(move.own.begin(), move.own.end(), [&](const Literal& literal) {
+                        if (literal.predicate == kEquality)
+                            return (value_of(literal.terms[0], binding_) == value_of(literal.terms[1], binding_)) ==
+                                   literal.positive;
                         return task_.static_holds(task_.encode(literal, binding_)) == literal.positive;
                     }))
                     agent.moves |= std::uint64_t{1} << m;

@@ -23,6 +23,7 @@ def transition(number: int) -> Transition:
         tree_goal=Goal([number]),
         final=Final(number % 3),
         bound=float("nan") if number % 2 else -float(number),
+        cost=1.0 + number / 4,
     )
 
 

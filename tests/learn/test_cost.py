@@ -22,7 +22,7 @@ from saltus.learn.hindsight import hindsight_transitions
 from saltus.learn.learner import batch_tensors, loss_of
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Coverage, Validation, measure
-from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
+from saltus.lookahead import JUMPS, UNITS, JumpCost, LookaheadSpec, lookahead
 from saltus.model import make_layout
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy
 from saltus.task import Goal
@@ -152,10 +152,7 @@ def test_the_best_checkpoint_has_cheap_plans_only_if_costs_count() -> None:
 
     long, dear = entry(1, 100, 10.0), entry(2, 90, 20.0)
     for selection in ("larger", "paper"):
-        best = {
-            unit: max((long, dear), key=lambda value, unit=unit: value.key(selection, unit)).episode
-            for unit in ("jumps", "actions", "costs")
-        }  # type: ignore[misc]
+        best = {unit: 1 + (dear.key(selection, unit) > long.key(selection, unit)) for unit in UNITS}
         assert best == {"jumps": 2, "actions": 2, "costs": 1}
     assert long.key("larger") == long.key("larger", "actions") == (38, -110)
     assert entry(3, 100, None).key("paper", "costs") == (30, -100, -1.0)  # problems without costs

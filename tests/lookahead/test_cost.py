@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.policy.test_rollout import chain
-from tests.tolls import toll_road
+from tests.tolls import toll_road, toll_roads
 
 from saltus.errors import ConfigurationError
 from saltus.lookahead import JUMPS, UNITS, JumpCost, LookaheadSpec, lookahead
@@ -55,7 +55,7 @@ def test_of_a_large_tree_some_nodes_are_averaged() -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_mean_of_free_or_no_jumps_is_1(unit: str) -> None:
-    assert mean_cost([lookahead(toll_road([1], goal=0), toll_road([1]).state(["(at n1)"]), IW)], unit) == 1.0
+    assert mean_cost([lookahead(toll_roads("a-b:1", "b", "a"), spec=IW)], unit) == 1.0
     assert mean_cost([], unit) == 1.0
     assert mean_cost([lookahead(toll_road([0, 0]), spec=IW)], "costs") == 1.0
 

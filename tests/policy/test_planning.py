@@ -5,16 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.policy.test_rollout import CHAIN, FarthestPolicy, blocks, chain
 from tests.tasks import domain_of, task_of
+from tests.tolls import toll_roads
 
 from saltus.errors import ConfigurationError, PolicyError, SaltusError, UnsupportedError, WrongPolicyError
-from saltus.lookahead import LookaheadSpec, lookahead, lookahead_batch
+from saltus.lookahead import JumpCost, LookaheadSpec, lookahead, lookahead_batch
 from saltus.policy import (
     Decision,
     GoalCountPolicy,
@@ -266,6 +267,18 @@ def test_the_queues_take_turns() -> None:
     # weight 10: b (0 + 40); weight 1: c (0 + 4.5, against d 1 + 3.9); weight 10: h (1 + 20, against d 1 + 39)
     assert asked == ["a", "b", "c", "h"]
     assert search.solution == [task.action(text) for text in ("(go a c)", "(go c h)", "(go h g)")]
+
+
+@pytest.mark.parametrize(("unit", "asked", "cost"), [("jumps", "abcd", 2.0), ("costs", "abce", 2.0 / 4)])
+def test_the_search_adds_up_what_the_policys_values_count(unit: str, asked: str, cost: float) -> None:
+    """After a, b and c: d has 1 + 3 jumps or 5/4 + 3 costs, e has 1 + 3.2 jumps or 1/4 + 3.2 costs."""
+    task = toll_roads("a-b:5 a-c:1 b-d:1 c-e:1", "a", "g")
+    policy = Named({"b": -3.0, "c": -3.5, "d": -3.0, "e": -3.2})
+    policy.cost = JumpCost(unit, 1.0 if unit == "jumps" else 4.0)  # type: ignore[attr-defined]
+    search = JumpSearch(policy, task, weights=(1.0,))
+    list(islice(search.run(), 4))
+    assert "".join(policy.asked) == asked
+    assert search.nodes[-1].cost == cost
 
 
 def test_the_search_is_the_same_every_time_and_does_not_depend_on_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:

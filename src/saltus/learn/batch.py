@@ -37,6 +37,8 @@ class TrainingBatch:
     """[samples]: values of `Final`."""
     bound: NDArray[np.float32]
     """[samples]: as in `Transition`."""
+    cost: NDArray[np.float32]
+    """[samples]: as in `Transition`."""
     weight: NDArray[np.float32]
     """[samples]: importance weights."""
     depth_first: NDArray[np.int64]
@@ -129,6 +131,7 @@ def make_training_batch(
         after_count=count,
         final=final,
         bound=np.array([t.bound for t in transitions], np.float32),
+        cost=np.array([t.cost for t in transitions], np.float32),
         weight=np.asarray(weight, np.float32),
         depth_first=np.cumsum(depths) - depths,
         depth_count=depths,

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from saltus.lookahead import LookaheadSpec, Situation
+from saltus.lookahead import JUMPS, LookaheadSpec, Situation
 from saltus.pddl import Domain
 from saltus.policy.figures import Figures
 from saltus.policy.improve import improvements
@@ -65,6 +65,8 @@ class Planner(ABC):
     def __init__(self, lookahead: LookaheadSpec) -> None:
         self.lookahead = lookahead
         """Trees it wants."""
+        self.cost = JUMPS
+        """What its Q-values count."""
         self.clock = Clock()
         """What its decisions cost so far."""
 

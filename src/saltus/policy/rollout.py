@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, is_dead_end
+from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situation, is_dead_end
 from saltus.policy.choose import Chooser, Greedy
 from saltus.task import Action, Goal, State, Task
 
@@ -43,6 +43,11 @@ class Policy(Protocol):
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """One decision per situation."""
+
+
+def cost_of(policy: Policy) -> JumpCost:
+    """What the policy's Q-values count: its `cost`, or jumps if it has none."""
+    return getattr(policy, "cost", JUMPS)
 
 
 class Ending(StrEnum):

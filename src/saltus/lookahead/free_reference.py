@@ -169,7 +169,7 @@ def count_successors(task: Task, moves: FreeMoves, places: Places) -> int:
 
 
 def successors(task: Task, moves: FreeMoves, goal: Goal, places: Places, is_root: bool) -> Iterator[Successor]:
-    """Successors modulo free moves: walks alone first, then schemas in domain order, each with its shortest walks first.
+    """Successors modulo free moves: walks alone first, then schemas in domain order, each by the length of its walks.
 
     Walks away from where the goal does not want an agent, and single moves that others may take away, start at the root
     of a tree only.

@@ -75,8 +75,9 @@ class LookaheadSpec:
 
     @property
     def label(self) -> str:
-        """Kind and width as the paper writes them: FLAT, IW(1), AIW(2)."""
-        return self.kind.upper() + ("" if self.kind == "flat" else f"({self.width})")
+        """Kind and width as the paper writes them: FLAT, IW(1), AIW(2); and whether moves are free."""
+        width = "" if self.kind == "flat" else f"({self.width})"
+        return f"{self.kind.upper()}{width}{' modulo free moves' if self.free_moves else ''}"
 
     def __post_init__(self) -> None:
         for name, known in (

@@ -54,7 +54,8 @@ class LookaheadSpec:
     deeper states (the paper's C-AIW). They are always dropped if `root_successors` is novel."""
     free_moves: bool = False
     """Whether moves that only shift an agent and can be undone are closed over, so that an edge of the tree is a whole
-    errand: an action and the walks before it (the paper: false)."""
+    errand: an action and the moves before it (the paper: false). Needs width 1. A key: an addition to the paper's
+    method."""
     dead_ends: str = "successors"
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""

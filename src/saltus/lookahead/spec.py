@@ -18,6 +18,9 @@ ROOT_SUCCESSORS = {"auto": 0, "all": 1, "classes": 2, "novel": 3}
 DEAD_ENDS = ("successors", "relaxed")
 """How dead ends are recognised."""
 
+FROZEN_GOALS = ("off", "weak", "strong")
+"""How goals that a jump reaches are tested for being in the way of others."""
+
 LARGEST = 2**62
 """Limits must be smaller, since the kernel counts in 64 bits."""
 
@@ -56,6 +59,10 @@ class LookaheadSpec:
     dead_ends: str = "successors"
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
+    frozen_goals: str = "off"
+    """Test of states with more goals than the root: while the goals reached stay reached, can every missing one still be
+    reached by itself? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real;
+    off: no test. Trees do not depend on it; policies prefer jumps after which it holds."""
     max_nodes: int = 1_000_000
     """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated. A key: a limit."""
     max_atoms: int = 100_000_000
@@ -76,6 +83,7 @@ class LookaheadSpec:
             ("goal_identity", GOAL_IDENTITIES),
             ("root_successors", ROOT_SUCCESSORS),
             ("dead_ends", DEAD_ENDS),
+            ("frozen_goals", FROZEN_GOALS),
         ):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in known:

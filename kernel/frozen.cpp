@@ -13,6 +13,7 @@ namespace saltus {
 namespace {
 
 constexpr std::int64_t kFewSteps = 100'000;  // of the relaxation, before it is completed
+constexpr std::int64_t kPatience = 20'000;   // steps of a search, before it looks backwards from the goal
 constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max();
 
 class Numbers {
@@ -74,7 +75,7 @@ void FrozenTest::read(std::span<const std::int32_t> program) {
         std::vector<std::int32_t> types(static_cast<std::size_t>(numbers.count()));
         for (std::int32_t& type : types) type = numbers.next(task_.types, "frozen goals: type out of range");
         for (std::int32_t n = numbers.count(); n > 0; --n) {
-            Part part{e, numbers.next(task_.predicates(), "frozen goals: predicate out of range"), types, {}, {}};
+            Part part{e, numbers.next(task_.predicates(), "frozen goals: predicate out of range"), types, {}};
             for (std::size_t i = 0; i < types.size(); ++i)
                 part.owner.push_back(numbers.next(task_.arity[static_cast<std::size_t>(part.predicate)],
                                                   "frozen goals: argument out of range"));
@@ -95,10 +96,10 @@ FrozenTest::Index FrozenTest::Index::of_pairs(std::vector<std::pair<std::int32_t
     pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
     Index index;
     index.first.assign(atoms + 1, 0);
-    index.rules.reserve(pairs.size());
-    for (const auto& [atom, rule] : pairs) {
+    index.entries.reserve(pairs.size());
+    for (const auto& [atom, entry] : pairs) {
         ++index.first[static_cast<std::size_t>(atom) + 1];
-        index.rules.push_back(rule);
+        index.entries.push_back(entry);
     }
     for (std::size_t a = 1; a < index.first.size(); ++a) index.first[a] += index.first[a - 1];
     return index;
@@ -149,13 +150,13 @@ void FrozenTest::find_agents() {
         for (const auto& conditions : {actions_.positive(rule), actions_.negative(rule)})
             for (std::int32_t atom : conditions)
                 if (agent_of_[static_cast<std::size_t>(atom)] != agent) {
-                    need.emplace_back(atom, rule);
+                    need.emplace_back(atom, agent);
                     early_[static_cast<std::size_t>(atom)] = 1;
                 }
     }
     leave_ = Index::of_pairs(leave, atoms);
     enter_ = Index::of_pairs(enter, atoms);
-    need_ = Index::of_pairs(need, atoms);
+    needed_by_ = Index::of_pairs(need, atoms);
 }
 
 // Key of an atom as one of the part's atoms; -1 if it is none.
@@ -173,8 +174,9 @@ Code FrozenTest::key_of(const Part& part, Code code, Object* arguments) const {
 void FrozenTest::find_keys() {
     std::vector<Object> arguments(static_cast<std::size_t>(std::max(1, task_.max_arity)));
     KeyNumbers numbers;
+    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
-        Part& part = parts_[p];
+        const Part& part = parts_[p];
         if (p > 0 && part.exclusion != parts_[p - 1].exclusion) {
             keys_ += numbers.size();
             numbers = KeyNumbers();
@@ -184,11 +186,12 @@ void FrozenTest::find_keys() {
             return key < 0 ? -1 : keys_ + numbers.number(key);
         };
         for (std::int32_t atom = 0; atom < actions_.atoms(); ++atom)
-            part.numbers.push_back(number(actions_.code(atom)));
+            if (const std::int32_t key = number(actions_.code(atom)); key >= 0) pairs.emplace_back(atom, key);
         for (std::size_t g = 0; g < goal_.size(); ++g)
             if (const std::int32_t key = number(goal_[g]); key >= 0) own_[g].keys.push_back(key);
     }
     keys_ += numbers.size();
+    keys_of_ = Index::of_pairs(pairs, static_cast<std::size_t>(actions_.atoms()));
 }
 
 void FrozenTest::find_own_rules() {
@@ -264,16 +267,13 @@ void FrozenTest::order_own_rules(Own& own, const std::vector<std::int32_t>& foun
                 if (atom < 0) continue;
                 if (const std::int32_t agent = agent_of_[static_cast<std::size_t>(atom)]; agent >= 0)
                     concerned[static_cast<std::size_t>(agent)] = 1;
-                for (std::int32_t move : need_.of(atom))
-                    concerned[static_cast<std::size_t>(walker_of_[static_cast<std::size_t>(move)])] = 1;
+                for (std::int32_t agent : needed_by_.of(atom)) concerned[static_cast<std::size_t>(agent)] = 1;
             }
     }
     for (std::int32_t agent = 0; agent < agents_; ++agent)
         if (concerned[static_cast<std::size_t>(agent)]) own.agents.push_back(agent);
-    Index by_need = Index::of_pairs(needing, own.atoms.size());
-    const Index by_add = Index::of_pairs(adding, own.atoms.size());
-    own.first = std::move(by_need.first);
-    own.rules = std::move(by_need.rules);
+    own.needing = Index::of_pairs(needing, own.atoms.size());
+    own.adding = Index::of_pairs(adding, own.atoms.size());
     own.distance.assign(own.atoms.size(), kFar);
     if (own.goal < 0 || own.objects.empty()) return;
     std::deque<std::int32_t> queue{local(own.goal)};
@@ -281,7 +281,7 @@ void FrozenTest::order_own_rules(Own& own, const std::vector<std::int32_t>& foun
     while (!queue.empty()) {
         const std::int32_t here = queue.front();
         queue.pop_front();
-        for (std::int32_t rule : by_add.of(here))
+        for (std::int32_t rule : own.adding.of(here))
             for (std::int32_t atom : actions_.positive(rule)) {
                 if (!is_own(atom)) continue;
                 std::int32_t& distance = own.distance[static_cast<std::size_t>(local(atom))];
@@ -297,7 +297,7 @@ class Frozen {
 public:
     Frozen(const FrozenTest& test, std::span<const Code> state)
         : test_(test),
-          forbidden_(static_cast<std::size_t>(test.actions_.rules()), 0),
+          verdict_(static_cast<std::size_t>(test.actions_.rules()), kOpen),
           given_(static_cast<std::size_t>(test.actions_.atoms()), 0),
           held_(static_cast<std::size_t>(test.keys_), 0) {
         for (Code code : state)
@@ -311,48 +311,54 @@ public:
                 missing.push_back(&own);
                 continue;
             }
-            for (std::int32_t rule : own.deleters) forbidden_[static_cast<std::size_t>(rule)] = 1;
+            for (std::int32_t rule : own.deleters) verdict_[static_cast<std::size_t>(rule)] = kForbidden;
             for (std::int32_t key : own.keys) held_[static_cast<std::size_t>(key)] = 1;
         }
     }
 
     // Whether a rule deletes no frozen goal and adds nothing that excludes one.
-    bool allows(std::int32_t rule) const {
-        if (forbidden_[static_cast<std::size_t>(rule)]) return false;
-        const auto adds = test_.actions_.adds(rule);
-        return std::none_of(adds.begin(), adds.end(), [&](std::int32_t atom) { return excludes(atom); });
+    bool allows(std::int32_t rule) {
+        std::uint8_t& verdict = verdict_[static_cast<std::size_t>(rule)];
+        if (verdict == kOpen) {
+            const auto adds = test_.actions_.adds(rule);
+            const bool breaks =
+                std::any_of(adds.begin(), adds.end(), [&](std::int32_t atom) { return excludes(atom); });
+            verdict = breaks ? kForbidden : kAllowed;
+        }
+        return verdict == kAllowed;
     }
 
     // Whether an atom excludes a frozen goal, and so is out of reach.
     bool excludes(std::int32_t atom) const {
         if (given_[static_cast<std::size_t>(atom)]) return false;
-        for (const auto& part : test_.parts_)
-            if (const std::int32_t key = part.numbers[static_cast<std::size_t>(atom)];
-                key >= 0 && held_[static_cast<std::size_t>(key)])
-                return true;
-        return false;
+        const auto keys = test_.keys_of_.of(atom);
+        return std::any_of(keys.begin(), keys.end(),
+                           [&](std::int32_t key) { return held_[static_cast<std::size_t>(key)] != 0; });
     }
 
     std::vector<std::int32_t> atoms;  // of the state
     std::vector<const FrozenTest::Own*> missing;
 
 private:
+    enum : std::uint8_t { kOpen = 0, kAllowed = 1, kForbidden = 2 };
+
     const FrozenTest& test_;
-    std::vector<std::uint8_t> forbidden_;  // [rules]: deletes a frozen goal
-    std::vector<std::uint8_t> given_;      // [atoms]: true in the state
-    std::vector<std::uint8_t> held_;       // [keys]: of a frozen goal
+    std::vector<std::uint8_t> verdict_;  // [rules]
+    std::vector<std::uint8_t> given_;    // [atoms]: true in the state
+    std::vector<std::uint8_t> held_;     // [keys]: of a frozen goal
 };
 
 // The search for one goal after the other, in one state.
 class OwnSearch {
 public:
-    OwnSearch(const FrozenTest& test, const Frozen& frozen, Reach& reach)
+    OwnSearch(const FrozenTest& test, Frozen& frozen, Reach& reach)
         : test_(test),
           actions_(test.actions_),
           frozen_(frozen),
           reach_(reach),
           local_(static_cast<std::size_t>(actions_.atoms()), -1),
           flags_(static_cast<std::size_t>(actions_.atoms()), 0),
+          known_(static_cast<std::size_t>(actions_.atoms()), kUnknown),
           seen_(static_cast<std::size_t>(actions_.atoms()), 0),
           target_(static_cast<std::size_t>(actions_.atoms()), 0),
           held_(static_cast<std::size_t>(test.keys_), 0),
@@ -382,8 +388,10 @@ public:
             }
         placed_.clear();
         for (std::size_t i = 0; i < own.atoms.size(); ++i)
-            if (agent(own.atoms[i]) >= 0)
-                placed_.insert(placed_.end(), own.rules.begin() + own.first[i], own.rules.begin() + own.first[i + 1]);
+            if (agent(own.atoms[i]) >= 0) {
+                const auto rules = own.needing.of(static_cast<std::int32_t>(i));
+                placed_.insert(placed_.end(), rules.begin(), rules.end());
+            }
         const Answer answer = search();
         for (std::int32_t atom : own.atoms) local_[static_cast<std::size_t>(atom)] = -1;
         for (std::int32_t agent : agents_) black_[static_cast<std::size_t>(agent)] = -1;
@@ -395,6 +403,7 @@ public:
 private:
     static constexpr std::int32_t kNowhere = -1;
     static constexpr std::int32_t kSeveral = -2;
+    enum : std::uint8_t { kUnknown = 0, kReached = 1, kOut = 2 };
     enum : std::uint8_t { kTrue = 1, kDeleted = 2, kAdded = 4 };
 
     // A search state: true own atoms, other atoms deleted and added, all ascending; and where each agent is.
@@ -445,8 +454,15 @@ private:
         for (std::int32_t atom : frozen_.atoms)
             if (is_own(atom) && agent(atom) < 0) insert(first.own, atom);
         for (std::int32_t number : agents_) first.places.push_back(place_[static_cast<std::size_t>(number)]);
+        const std::vector<std::int32_t> start = first.own;
         push(std::move(first));
+        const std::int64_t patience = work_ - kPatience;
+        bool is_checked = false;
         while (!open_.empty()) {
+            if (work_ < patience && !is_checked) {
+                if (!may_lead_to_goal(start)) return Answer::no;
+                is_checked = true;
+            }
             const Node& node = *open_.top().node;
             open_.pop();
             show(node, true);
@@ -456,6 +472,49 @@ private:
             if (work_ < 0) return Answer::unknown;
         }
         return Answer::no;
+    }
+
+    // Whether own rules lead from an own atom to the goal if nothing but frozen goals is in the way: looks backwards,
+    // so that a goal that is shut off is soon recognised.
+    bool may_lead_to_goal(const std::vector<std::int32_t>& start) {
+        if (agent(own_->goal) >= 0 || !own_->loose.empty() || !placed_.empty()) return true;
+        std::vector<std::uint8_t> is_known(own_->atoms.size(), 0);
+        std::vector<std::int32_t> queue{local_[static_cast<std::size_t>(own_->goal)]};
+        is_known[static_cast<std::size_t>(queue[0])] = 1;
+        for (std::size_t next = 0; next < queue.size(); ++next)
+            for (std::int32_t rule : own_->adding.of(queue[next])) {
+                ticker_.tick();
+                if (!is_possible(rule)) continue;
+                for (std::int32_t atom : actions_.positive(rule)) {
+                    if (!is_own(atom)) continue;
+                    if (std::binary_search(start.begin(), start.end(), atom)) return true;
+                    const std::int32_t local = local_[static_cast<std::size_t>(atom)];
+                    if (!is_known[static_cast<std::size_t>(local)]) queue.push_back(local);
+                    is_known[static_cast<std::size_t>(local)] = 1;
+                }
+            }
+        return false;
+    }
+
+    // Whether frozen goals do not exclude what a rule needs. An agent that another action takes to a place could have
+    // walked there, so its moves tell whether it can be there.
+    bool is_possible(std::int32_t rule) {
+        if (!frozen_.allows(rule)) return false;
+        for (std::int32_t atom : actions_.positive(rule)) {
+            if (frozen_.excludes(atom)) return false;
+            const std::int32_t number = agent(atom);
+            if (number < 0 || place_[static_cast<std::size_t>(agents_[static_cast<std::size_t>(number)])] == atom)
+                continue;
+            const auto moves = test_.enter_.of(atom);
+            if (std::none_of(moves.begin(), moves.end(), [&](std::int32_t move) {
+                    const auto needed = actions_.positive(move);
+                    return frozen_.allows(move) &&
+                           std::none_of(needed.begin(), needed.end(),
+                                        [&](std::int32_t condition) { return frozen_.excludes(condition); });
+                }))
+                return false;
+        }
+        return true;
     }
 
     bool is_own(std::int32_t atom) const { return local_[static_cast<std::size_t>(atom)] >= 0; }
@@ -484,9 +543,7 @@ private:
         flag(node.added, kAdded);
         flag(node.own, kTrue);
         for (std::int32_t atom : node.own)
-            for (const auto& part : test_.parts_)
-                if (const std::int32_t key = part.numbers[static_cast<std::size_t>(atom)]; key >= 0)
-                    held_[static_cast<std::size_t>(key)] += on ? 1 : -1;
+            for (std::int32_t key : test_.keys_of_.of(atom)) held_[static_cast<std::size_t>(key)] += on ? 1 : -1;
     }
 
     // Whether an atom that is no agent's place is true.
@@ -495,14 +552,15 @@ private:
         const std::uint8_t flag = flags_[static_cast<std::size_t>(atom)];
         if (is_own(atom)) return flag == kTrue;
         if (flag == kDeleted) return false;
-        for (const auto& part : test_.parts_)
-            if (const std::int32_t key = part.numbers[static_cast<std::size_t>(atom)];
-                key >= 0 && held_[static_cast<std::size_t>(key)] > 0)
-                return false;
-        if (frozen_.excludes(atom)) return false;
-        const Answer reached = reach_.holds(atom, *steps_);
-        guessed = guessed || reached == Answer::unknown;
-        return reached != Answer::no;
+        for (std::int32_t key : test_.keys_of_.of(atom))
+            if (held_[static_cast<std::size_t>(key)] > 0) return false;
+        std::uint8_t& known = known_[static_cast<std::size_t>(atom)];
+        if (known == kUnknown) {
+            const Answer reached = frozen_.excludes(atom) ? Answer::no : reach_.holds(atom, *steps_);
+            if (reached == Answer::unknown) guessed = true;
+            if (reached != Answer::unknown) known = reached == Answer::yes ? kReached : kOut;
+        }
+        return known != kOut;
     }
     // Whether an atom that is no agent's place may be false.
     bool allows(std::int32_t atom) {
@@ -592,9 +650,7 @@ private:
         candidates_.clear();
         targets_.assign(agents_.size(), 0);
         for (std::int32_t atom : node.own) {
-            const auto i = static_cast<std::size_t>(local_[static_cast<std::size_t>(atom)]);
-            for (std::int32_t r = own_->first[i]; r < own_->first[i + 1]; ++r)
-                consider(node, own_->rules[static_cast<std::size_t>(r)]);
+            for (std::int32_t rule : own_->needing.of(local_[static_cast<std::size_t>(atom)])) consider(node, rule);
         }
         for (const auto& rules : {std::span<const std::int32_t>(own_->loose), std::span<const std::int32_t>(placed_)})
             for (std::int32_t rule : rules) consider(node, rule);
@@ -647,10 +703,11 @@ private:
 
     const FrozenTest& test_;
     const GroundActions& actions_;
-    const Frozen& frozen_;
+    Frozen& frozen_;
     Reach& reach_;
     std::vector<std::int32_t> local_;    // [atoms]: number among the goal's own atoms, -1 for others
     std::vector<std::uint8_t> flags_;    // [atoms]
+    std::vector<std::uint8_t> known_;    // [atoms]: what the relaxation said
     std::vector<std::int32_t> seen_;     // [atoms]: the last turn in which an agent could walk there
     std::vector<std::int32_t> target_;   // [atoms]: the last turn in which an agent was wanted there
     std::vector<std::int32_t> held_;     // [keys]: true own atoms
@@ -671,7 +728,7 @@ private:
 };
 
 Answer FrozenTest::keeps(std::span<const Code> state, bool strong, std::int64_t work) const {
-    const Frozen frozen(*this, state);
+    Frozen frozen(*this, state);
     for (const Own* own : frozen.missing)
         if (own->goal < 0) return Answer::no;
     Reach reach(actions_, early_, [&](std::int32_t rule) { return frozen.allows(rule); }, frozen.atoms);

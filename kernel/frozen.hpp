@@ -33,6 +33,19 @@ private:
     friend class Frozen;
     friend class OwnSearch;
 
+    // Lists of numbers by atom.
+    struct Index {
+        std::vector<std::int32_t> first;  // [atoms + 1]
+        std::vector<std::int32_t> entries;
+
+        std::span<const std::int32_t> of(std::int32_t atom) const {
+            const auto begin = static_cast<std::size_t>(first[static_cast<std::size_t>(atom)]);
+            const auto end = static_cast<std::size_t>(first[static_cast<std::size_t>(atom) + 1]);
+            return std::span<const std::int32_t>(entries).subspan(begin, end - begin);
+        }
+        static Index of_pairs(std::vector<std::pair<std::int32_t, std::int32_t>>& pairs, std::size_t atoms);
+    };
+
     struct Walkers {
         std::int32_t predicate = 0;
         std::int32_t place = 0;
@@ -43,8 +56,7 @@ private:
         std::int32_t exclusion = 0;
         std::int32_t predicate = 0;
         std::vector<std::int32_t> types;
-        std::vector<std::int32_t> owner;    // arguments
-        std::vector<std::int32_t> numbers;  // [atoms]: number of the key, -1 for none
+        std::vector<std::int32_t> owner;  // arguments
     };
     // A goal with its own objects.
     struct Own {
@@ -52,26 +64,13 @@ private:
         std::vector<Object> objects;         // own ones
         std::vector<std::int32_t> atoms;     // own ones, ascending
         std::vector<std::int32_t> distance;  // [atoms]: own rules from there to the goal, if nothing else is in the way
-        std::vector<std::int32_t> first;     // [atoms + 1]
-        std::vector<std::int32_t> rules;     // own rules by the own atom that they need
+        Index needing;                       // own rules by the own atom, as numbered in `atoms`, that they need
+        Index adding;                        // own rules by the own atoms that they add
         std::vector<std::int32_t> loose;     // own rules that need none
         std::vector<std::int32_t> agents;    // walkers that own rules concern
         std::vector<std::int32_t> deleters;  // rules that delete the goal
         std::vector<std::int32_t> keys;      // of the goal
     };
-    // Rules by atom.
-    struct Index {
-        std::vector<std::int32_t> first;  // [atoms + 1]
-        std::vector<std::int32_t> rules;
-
-        std::span<const std::int32_t> of(std::int32_t atom) const {
-            const auto begin = static_cast<std::size_t>(first[static_cast<std::size_t>(atom)]);
-            const auto end = static_cast<std::size_t>(first[static_cast<std::size_t>(atom) + 1]);
-            return std::span<const std::int32_t>(rules).subspan(begin, end - begin);
-        }
-        static Index of_pairs(std::vector<std::pair<std::int32_t, std::int32_t>>& pairs, std::size_t atoms);
-    };
-
     void read(std::span<const std::int32_t> program);
     void find_agents();
     void find_keys();
@@ -92,9 +91,10 @@ private:
     std::vector<std::int32_t> walker_of_;  // [rules]: the walker that moves by it, -1 for none
     Index leave_;                          // moves by the place that they leave
     Index enter_;                          // moves by the place that they lead to
-    Index need_;                           // moves by what they need besides the walker's place
+    Index needed_by_;                      // walkers by what their moves need besides their place
     std::vector<std::uint8_t> early_;      // [atoms]: places and what moves need
     std::int32_t keys_ = 0;                // number of owners of exclusions
+    Index keys_of_;                        // by atom
 };
 
 }  // namespace saltus

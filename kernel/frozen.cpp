@@ -739,15 +739,20 @@ Answer FrozenTest::keeps(std::span<const Code> state, bool strong, std::int64_t 
     // relaxation is completed only for goals that depend on it.
     std::int64_t few = kFewSteps;
     std::vector<const Own*> guesses;
+    std::vector<const Own*> relaxed;
     for (const Own* own : frozen.missing) {
-        if (!strong || own->objects.empty()) continue;
+        if (!strong || own->objects.empty()) {
+            relaxed.push_back(own);
+            continue;
+        }
         const Answer found = search.run(*own, work, few);
         if (found == Answer::no) return found;
-        if (found == Answer::unknown) answer = found;
-        if (found == Answer::yes && search.guessed) guesses.push_back(own);
+        if (found == Answer::unknown) relaxed.push_back(own);
+        if (search.guessed) guesses.push_back(own);
+        if (found == Answer::unknown && !search.guessed) answer = found;
     }
-    for (const Own* own : frozen.missing)
-        if ((!strong || own->objects.empty()) && reach.holds(own->goal, no_limit) == Answer::no) return Answer::no;
+    for (const Own* own : relaxed)
+        if (reach.holds(own->goal, no_limit) == Answer::no) return Answer::no;
     for (const Own* own : guesses) {
         const Answer found = search.run(*own, work, no_limit);
         if (found == Answer::no) return found;

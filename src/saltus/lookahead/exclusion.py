@@ -81,7 +81,11 @@ def _exclusion(task: Task, first: Part, types: tuple[int, ...]) -> Exclusion | N
     known = _EXCLUSIONS.of(task)
     if (first, types) not in known:
         parts = one_place_parts(task, first, [task.object_type == number for number in types])
-        known[first, types] = None if parts is None else Exclusion(types, tuple(sorted(parts, key=lambda part: (part.predicate, part.agent))))
+        known[first, types] = (
+            None
+            if parts is None
+            else Exclusion(types, tuple(sorted(parts, key=lambda part: (part.predicate, part.agent))))
+        )
     return known[first, types]
 
 

@@ -92,9 +92,7 @@ def _ground_all(task: Task) -> Iterator[Rule]:
             yield from _ground(task, number, schema, plain if effect is None else [*plain, effect], effect)
 
 
-def _ground(
-    task: Task, number: int, schema: Schema, effects: Sequence[Effect], extra: Effect | None
-) -> Iterator[Rule]:
+def _ground(task: Task, number: int, schema: Schema, effects: Sequence[Effect], extra: Effect | None) -> Iterator[Rule]:
     condition = [*schema.precondition, *(extra.condition if extra else ())]
     changing = [entry for entry in condition if entry.predicate != EQUALITY and task.fluent[entry.predicate]]
     variables = [*schema.parameters, *(extra.variables if extra else ())]

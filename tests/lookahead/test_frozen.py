@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.random_tasks import random_tasks
 from tests.tasks import domain_of, task_of
 
-from saltus import _kernel
 from saltus.domains.registry import DOMAINS, generate_problem
 from saltus.errors import ConfigurationError
 from saltus.lookahead import frozen, frozen_reference, random_action, successor_state
 from saltus.lookahead.exclusion import analyse_goal, walkers
 from saltus.lookahead.frozen import FORMS, keeps_goals
-from saltus.lookahead.kernel_task import kernel_task
-from saltus.task import Goal, State, Task, load
+from saltus.task import Goal, State, Task
 
 pytestmark = pytest.mark.kernel
 
@@ -62,7 +58,8 @@ def boxes(rows: Sequence[str]) -> Task:
     return task_of(
         domain_of(CREW if "s" in marks else SOKOBAN),
         f"(define (problem p) (:domain boxes) (:objects {' '.join(names.values())} - cell {' '.join(WAYS)} - way"
-        f" {'r s - robot' if 's' in marks else ''} {' '.join(letters)} - box) (:init {' '.join(init + links)}) (:goal (and {' '.join(goal)})))",
+        f" {'r s - robot' if 's' in marks else ''} {' '.join(letters)} - box)"
+        f" (:init {' '.join(init + links)}) (:goal (and {' '.join(goal)})))",
     )
 
 
@@ -266,7 +263,7 @@ def test_twin(task: Task, seed: int) -> None:
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=150)
 def test_twin_on_maps(seed: int) -> None:
-    """Random maps with two or three boxes and one or two robots; goals that a random walk reaches, some of them at once."""
+    """Random maps with two or three boxes and one or two robots; goals that a random walk reaches, and others."""
     rng = random.Random(seed)
     marks = rng.choice(["rab", "rabc", "rsab"])
     height, width = rng.randint(3, 5), rng.randint(4, 6)

@@ -1,9 +1,9 @@
 """Stage `lookahead`: what the test for frozen goals knows about a goal before it sees a state.
 
-- `exclusions`: groups of atoms of which at most one is true at any time. A box is at one place; a cell holds one box, or
+- Exclusions: groups of atoms of which at most one is true at any time. A box is at one place; a cell holds one box, or
   is clear. Found as the one place of an agent is (`one_place_parts` in `free_moves.py`).
-- `own_objects`: the objects that a goal atom is about. Where `(at box cell)` is one of a group of atoms that all belong to
-  the box, it is about the box alone.
+- Own objects: the objects that a goal atom is about. Where `(at box cell)` is one of a group of atoms that all belong
+  to the box, it is about the box alone.
 - `walkers`: agents that get about by their free moves alone. What else shifts them goes where a move could have gone
   as well: pushing a box takes the pusher to a cell that it could walk to once the box is away.
 """

@@ -280,9 +280,9 @@ def one_place_parts(task: Task, first: Part, masks: Sequence[Mask]) -> list[Part
     for code in task.initial_state:
         predicate, *arguments = task.decode(code)
         for part in parts:
-            agent = tuple(arguments[i] for i in part.agent) if part.predicate == predicate else None
-            if agent is not None and all(mask[i] for mask, i in zip(masks, agent, strict=True)):
-                counts[agent] = counts.get(agent, 0) + 1
+            owner = tuple(arguments[i] for i in part.agent) if part.predicate == predicate else None
+            if owner is not None and all(mask[i] for mask, i in zip(masks, owner, strict=True)):
+                counts[owner] = counts.get(owner, 0) + 1
     return parts if max(counts.values(), default=0) == 1 else None
 
 

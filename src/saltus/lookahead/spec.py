@@ -60,9 +60,9 @@ class LookaheadSpec:
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
     frozen_goals: str = "off"
-    """Test of states with more goals than the root: while the goals reached stay reached, can every missing one still be
-    reached by itself? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real;
-    off: no test. Trees do not depend on it; policies prefer jumps after which it holds."""
+    """Test of states with more goals than the root: can every missing goal still be reached by itself while the reached
+    ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:
+    no test. Trees do not depend on it; policies prefer jumps after which it holds."""
     max_nodes: int = 1_000_000
     """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated. A key: a limit."""
     max_atoms: int = 100_000_000

@@ -122,8 +122,9 @@ void make_task(Task* self, Input<std::int32_t> program, Input<std::int32_t> obje
 }
 
 void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity, std::int32_t goal_identity,
-               std::int32_t root, bool expand_root_successors, bool keep_root_successors, std::int64_t max_nodes,
-               std::int64_t max_atoms, std::int64_t max_root_actions) {
+               std::int32_t root, bool expand_root_successors, bool keep_root_successors, std::int64_t max_better,
+               std::int64_t max_encoded, std::int64_t max_nodes, std::int64_t max_atoms,
+               std::int64_t max_root_actions) {
     Spec spec;
     spec.kind = static_cast<Kind>(kind);
     spec.width = width;
@@ -132,6 +133,8 @@ void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t c
     spec.root = static_cast<RootMode>(root);
     spec.expand_root_successors = expand_root_successors;
     spec.keep_root_successors = keep_root_successors;
+    spec.max_better = max_better;
+    spec.max_encoded = max_encoded;
     spec.max_nodes = max_nodes;
     spec.max_atoms = max_atoms;
     spec.max_root_actions = max_root_actions;
@@ -397,22 +400,22 @@ void gather_active(Matrix<const Real> x, Matrix<const Real> table, Matrix<const 
                                 biases.data(), biases.data() + width, residual.data(), active.data(), threads);
 }
 
-// Every query is (task, state, positive goals, negative goals, the tree's nine arrays in the order of GraphQuery).
+// Every query is (task, state, positive goals, negative goals, the tree's ten arrays in the order of GraphQuery).
 nb::tuple assemble_graphs(const RelationTables& tables, const nb::list& queries, std::int32_t threads) {
     std::vector<Input<std::int64_t>> wide;
     std::vector<Input<std::int32_t>> narrow;
     std::vector<GraphQuery> asked;
     wide.reserve(8 * queries.size());
-    narrow.reserve(4 * queries.size());
+    narrow.reserve(5 * queries.size());
     auto long_view = [&](nb::handle array) { return view(wide.emplace_back(nb::cast<Input<std::int64_t>>(array))); };
     auto int_view = [&](nb::handle array) { return view(narrow.emplace_back(nb::cast<Input<std::int32_t>>(array))); };
     for (nb::handle entry : queries) {
         const auto query = nb::cast<nb::tuple>(entry);
-        if (query.size() != 13) throw nb::value_error("assemble_graphs: a query has thirteen parts");
+        if (query.size() != 14) throw nb::value_error("assemble_graphs: a query has fourteen parts");
         asked.push_back({&nb::cast<const GraphTask&>(query[0]), long_view(query[1]), long_view(query[2]),
                          long_view(query[3]), int_view(query[4]), int_view(query[5]), int_view(query[6]),
-                         long_view(query[7]), int_view(query[8]), long_view(query[9]), long_view(query[10]),
-                         long_view(query[11]), long_view(query[12])});
+                         int_view(query[7]), long_view(query[8]), int_view(query[9]), long_view(query[10]),
+                         long_view(query[11]), long_view(query[12]), long_view(query[13])});
     }
     GraphBatch batch;
     {
@@ -440,7 +443,8 @@ void define_lookahead(nb::module_& module) {
              "static_rows"_a, "static_start"_a);
     nb::class_<Spec>(module, "Spec")
         .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a,
-             "expand_root_successors"_a, "keep_root_successors"_a, "max_nodes"_a, "max_atoms"_a, "max_root_actions"_a);
+             "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a, "max_encoded"_a, "max_nodes"_a,
+             "max_atoms"_a, "max_root_actions"_a);
     constexpr auto inside = nb::rv_policy::reference_internal;
     nb::class_<Tree>(module, "Tree")
         .def_prop_ro("parent", &array_of<&Tree::parent>, inside)
@@ -458,6 +462,8 @@ void define_lookahead(nb::module_& module) {
         .def_ro("generated", &Tree::generated)
         .def_ro("root_actions", &Tree::root_actions)
         .def_ro("truncated", &Tree::truncated)
+        .def_ro("stopped", &Tree::stopped)
+        .def_ro("left_out", &Tree::left_out)
         .def_prop_ro("root", [](const Tree& tree) { return static_cast<std::int32_t>(tree.root); });
     nb::class_<FreeMoves>(module, "FreeMoves")
         .def("__init__", &make_free_moves, "task"_a, "program"_a, nb::keep_alive<1, 2>())

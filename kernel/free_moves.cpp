@@ -119,7 +119,7 @@ void FreeMoves::add_move(Group& group, std::int32_t schema, std::int32_t literal
             move.changing.push_back(other);
             for (std::int32_t term : other.terms)
                 move.direct = move.direct && (of_agent(term) || term == start || term == end);
-        } else if (other.terms.size() == 1 && other.terms[0] >= 0 && of_agent(other.terms[0])) {
+        } else if (std::all_of(other.terms.begin(), other.terms.end(), of_agent)) {
             move.own.push_back(other);
         } else if (std::any_of(other.terms.begin(), other.terms.end(),
                                [&](std::int32_t term) { return term >= 0 && of_agent(term); })) {
@@ -162,12 +162,15 @@ bool FreeMoves::find_dense(const Group& group, Move& move) const {
             continue;
         }
         if (task_.fluent[static_cast<std::size_t>(literal.predicate)]) continue;
-        if (literal.terms.size() != 1) return false;
-        if (literal.terms[0] == move.start)
+        auto is_about = [&](auto&& admits) {
+            return std::all_of(literal.terms.begin(), literal.terms.end(),
+                               [&](std::int32_t term) { return term < 0 || admits(term); });
+        };
+        if (is_about([&](std::int32_t term) { return term == move.start; }))
             of_start.push_back(literal);
-        else if (literal.terms[0] == move.end)
+        else if (is_about([&](std::int32_t term) { return term == move.end; }))
             of_end.push_back(literal);
-        else if (!mentions(move.here, literal.terms[0]))
+        else if (!is_about([&](std::int32_t term) { return term != move.start && mentions(move.here, term); }))
             return false;
     }
     auto places = [&](std::int32_t variable, const std::vector<Literal>& conditions) {

@@ -68,7 +68,8 @@ void check_arities(const RelationTables& tables, const Task& task) {
 void check_query(const RelationTables& tables, const GraphQuery& query) {
     const Task& task = *query.task->task;
     const std::size_t nodes = query.nodes();
-    require(nodes > 0 && query.depth.size() == nodes && query.schema.size() == nodes, "tree arrays differ in length");
+    require(nodes > 0 && query.depth.size() == nodes && query.level.size() == nodes && query.schema.size() == nodes,
+            "tree arrays differ in length");
     require(tables.predicates() == index(task.predicates()) && tables.of_schema.size() == task.schemas.size() &&
                 tables.of_type.size() + 1 == query.task->type_offset.size(),
             "task and vocabulary are of different domains");
@@ -95,8 +96,9 @@ void check_query(const RelationTables& tables, const GraphQuery& query) {
         check_codes(task, part(query.deleted, query.deleted_offset, node));
         require(query.parent[node] >= 0 && index(query.parent[node]) < node, "tree has a node before its parent");
         require(query.depth[node] == query.depth[index(query.parent[node])] + 1, "tree has a wrong depth");
+        require(query.level[node] > query.level[index(query.parent[node])], "tree has a wrong length");
     }
-    require(query.depth[0] == 0, "tree has a wrong depth");
+    require(query.depth[0] == 0 && query.level[0] == 0, "tree has a wrong depth");
 }
 
 // -- the batch -------------------------------------------------------------------------------------------------------
@@ -124,7 +126,10 @@ public:
                                               codes * (tables_.parts.is_joint ? 1 : query.nodes()));
         }
         in_parallel(queries_.size(), work, [&](std::size_t i) { check_query(tables_, queries_[i]); });
-        for (const GraphQuery& query : queries_) goals_.emplace_back(query);
+        for (const GraphQuery& query : queries_) {
+            goals_.emplace_back(query);
+            levels_.push_back(levels_of(tables_, query));
+        }
         place_graphs();
         start_.assign(places_.size() * relations_, 0);
         in_parallel(places_.size(), work, [&](std::size_t i) { walk(i, Counter(start_.data() + i * relations_)); });
@@ -145,7 +150,7 @@ private:
     template <typename Sink>
     void walk(std::size_t i, Sink sink) {
         const std::size_t query = places_[i].query;
-        Walk<Sink>(tables_, queries_[query], goals_[query], sink).run(places_[i].node);
+        Walk<Sink>(tables_, queries_[query], goals_[query], levels_[query], sink).run(places_[i].node);
     }
 
     // Numbers graphs, nodes, candidates and depth nodes.
@@ -167,15 +172,14 @@ private:
         const GraphQuery& query = queries_[i];
         const std::int32_t objects = first_extra(tables_, *query.task->task);
         const std::int32_t candidates = narrow(query.nodes()) - 1;
-        const bool depths = tables_.order >= 0 && tables_.parts.tree;
-        const std::int32_t deepest = depths ? *std::max_element(query.depth.begin(), query.depth.end()) : 0;
+        const std::int32_t depths = narrow(levels_[i].size());
         const auto base = static_cast<std::int32_t>(nodes_);
-        const std::int32_t graph = add_graph(i, 0, objects, static_cast<std::int64_t>(objects) + candidates + deepest);
+        const std::int32_t graph = add_graph(i, 0, objects, static_cast<std::int64_t>(objects) + candidates + depths);
         for (std::int32_t k = 0; k < candidates; ++k) add_candidate(base + objects + k, graph, graph);
-        for (std::int32_t depth = 1; depth <= deepest; ++depth) {
-            batch_.depth_node.push_back(base + objects + candidates + depth - 1);
+        for (std::int32_t k = 0; k < depths; ++k) {
+            batch_.depth_node.push_back(base + objects + candidates + k);
             batch_.depth_graph.push_back(graph);
-            batch_.depth_value.push_back(depth);
+            batch_.depth_value.push_back(levels_[i][index(k)]);
         }
     }
 
@@ -260,8 +264,9 @@ private:
     std::span<const GraphQuery> queries_;
     std::int32_t threads_;
     std::size_t relations_;
-    std::int64_t nodes_ = 0;    // of all graphs so far
-    std::vector<Goals> goals_;  // [queries]
+    std::int64_t nodes_ = 0;                         // of all graphs so far
+    std::vector<Goals> goals_;                       // [queries]
+    std::vector<std::vector<std::int32_t>> levels_;  // [queries]: those with depth nodes
     std::vector<Place> places_;
     std::vector<std::int64_t> start_;  // [graphs, relations]: first atoms, then positions of the first argument
     GraphBatch batch_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
@@ -42,6 +43,18 @@ struct Goals {
     GoalSet positive;
     GoalSet negative;
 };
+
+// Levels that occur below the root, ascending: those that have depth nodes.
+inline std::vector<std::int32_t> levels_of(const RelationTables& tables, const GraphQuery& query) {
+    std::vector<std::int32_t> levels;
+    if (tables.order < 0 || !tables.parts.tree) return levels;
+    // Runs of equal levels first: breadth first, depths are nothing but runs.
+    const auto below = query.level.subspan(1);
+    std::unique_copy(below.begin(), below.end(), std::back_inserter(levels));
+    std::sort(levels.begin(), levels.end());
+    levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+    return levels;
+}
 
 // Number of the graph's first state, action or depth node.
 inline std::int32_t first_extra(const RelationTables& tables, const Task& task) {
@@ -122,8 +135,9 @@ private:
 template <typename Sink>
 class Walk {
 public:
-    Walk(const RelationTables& tables, const GraphQuery& query, const Goals& goals, Sink sink)
-        : tables_(tables), query_(query), goals_(goals), task_(*query.task->task), sink_(sink) {}
+    Walk(const RelationTables& tables, const GraphQuery& query, const Goals& goals,
+         std::span<const std::int32_t> levels, Sink sink)
+        : tables_(tables), query_(query), goals_(goals), levels_(levels), task_(*query.task->task), sink_(sink) {}
 
     // `node` is the candidate whose graph this is; 0 for the root's graph, or if all candidates share one.
     void run(std::size_t node) {
@@ -236,14 +250,17 @@ private:
                     sink_.pair(tables_.edge, first + query_.parent[node], first + narrow(node));
         if (tables_.order < 0) return;
         const std::int32_t first_depth = first + narrow(nodes);
-        sink_.ordered_pairs(tables_.order, first_depth, *std::max_element(query_.depth.begin(), query_.depth.end()));
-        for (std::size_t node = 1; node < nodes; ++node)
-            sink_.pair(tables_.level, first + narrow(node), first_depth + query_.depth[node] - 1);
+        sink_.ordered_pairs(tables_.order, first_depth, static_cast<std::int64_t>(levels_.size()));
+        for (std::size_t node = 1; node < nodes; ++node) {
+            const auto found = std::lower_bound(levels_.begin(), levels_.end(), query_.level[node]);
+            sink_.pair(tables_.level, first + narrow(node), first_depth + narrow(index(found - levels_.begin())));
+        }
     }
 
     const RelationTables& tables_;
     const GraphQuery& query_;
     const Goals& goals_;
+    std::span<const std::int32_t> levels_;
     const Task& task_;
     Sink sink_;
     std::vector<Code> state_;

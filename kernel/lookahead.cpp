@@ -19,6 +19,8 @@ void Spec::check() const {
     within(capacity, 0, kMany, "spec: capacity out of range");
     within(goal_identity, 0, 2, "spec: goal_identity out of range");
     within(root, 0, 3, "spec: root out of range");
+    within(max_better, 0, kMany, "spec: max_better out of range");
+    within(max_encoded, 0, kMany, "spec: max_encoded out of range");
     within(max_nodes, 1, kMany, "spec: max_nodes out of range");
     within(max_atoms, 1, kMany, "spec: max_atoms out of range");
     within(max_root_actions, 1, kMany, "spec: max_root_actions out of range");

@@ -25,6 +25,8 @@ struct Spec {
     RootMode root = RootMode::automatic;
     bool expand_root_successors = true;
     bool keep_root_successors = true;  // beyond the capacity, as leaves
+    std::int64_t max_better = 0;       // nodes with more goals than the root; 0: no limit
+    std::int64_t max_encoded = 0;      // nodes besides the root; 0: no limit
     std::int64_t max_nodes = 0;
     std::int64_t max_atoms = 0;
     std::int64_t max_root_actions = 0;
@@ -59,6 +61,8 @@ struct Tree {
     std::int64_t root_actions = 0;  // applicable in the root
     RootMode root = RootMode::all;  // mode used, never automatic
     bool truncated = false;
+    bool stopped = false;       // by max_better
+    std::int64_t left_out = 0;  // nodes, by max_encoded
 };
 
 Tree lookahead(const Situation& situation, const Spec& spec);

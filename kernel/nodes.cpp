@@ -16,6 +16,11 @@ void append_row(std::span<const Value> row, std::vector<Value>& values, std::vec
 
 }  // namespace
 
+void Nodes::push(const Node& node) {
+    nodes_.push_back(node);
+    if (node.goals > nodes_.front().goals) ++better_;
+}
+
 Range Nodes::store(std::span<const Code> codes) {
     const Range range{codes_.size(), codes.size()};
     codes_.insert(codes_.end(), codes.begin(), codes.end());
@@ -39,12 +44,26 @@ void Nodes::bound(std::size_t first, std::int64_t capacity, bool keep_as_leaves)
     std::size_t to = first;
     for (std::size_t i = first; i < nodes_.size(); ++i) {
         if (dropped.contains(i)) {
-            if (!keep_as_leaves) continue;
+            if (!keep_as_leaves) {
+                if (nodes_[i].goals > nodes_.front().goals) --better_;
+                continue;
+            }
             nodes_[i].expand = false;
         }
         nodes_[to++] = nodes_[i];
     }
     nodes_.resize(to);
+}
+
+void Nodes::keep(std::span<const std::size_t> kept) {
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        nodes_[i] = nodes_[kept[i]];
+        std::int32_t& parent = nodes_[i].parent;
+        if (parent < 0) continue;
+        const auto found = std::lower_bound(kept.begin(), kept.end(), static_cast<std::size_t>(parent));
+        parent = static_cast<std::int32_t>(found - kept.begin());
+    }
+    nodes_.resize(kept.size());
 }
 
 Tree Nodes::to_tree() const {

@@ -31,7 +31,10 @@ class Nodes {
 public:
     std::size_t size() const { return nodes_.size(); }
     const Node& operator[](std::size_t i) const { return nodes_[i]; }
-    void push(const Node& node) { nodes_.push_back(node); }
+    void push(const Node& node);
+
+    // Number of nodes with more satisfied goals than the root, as long as the tree grows.
+    std::int64_t better() const { return better_; }
 
     Range store(std::span<const Code> codes);
     Range store_arguments(std::span<const Object> objects);
@@ -45,10 +48,14 @@ public:
     void bound(std::size_t first, std::int64_t capacity, bool keep_as_leaves);
     void halve() { nodes_.resize(nodes_.size() / 2); }
 
+    // Keeps only these nodes, ascending: the root, and with every node its parent. Allocates nothing.
+    void keep(std::span<const std::size_t> kept);
+
     Tree to_tree() const;
 
 private:
     std::vector<Node> nodes_;
+    std::int64_t better_ = 0;
     std::vector<Code> codes_;
     std::vector<Object> arguments_;
 };

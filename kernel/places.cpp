@@ -85,6 +85,9 @@ std::int32_t Places::agent_number(Code key, std::size_t predicate) {
                 free.domains[static_cast<std::size_t>(move.start)] = task_.anything();
                 if (!matcher_->unify(free, move.here, agent.arguments.data(), binding_)) continue;
                 if (std::all_of(move.own.begin(), move.own.end(), [&](const Literal& literal) {
+                        if (literal.predicate == kEquality)
+                            return (value_of(literal.terms[0], binding_) == value_of(literal.terms[1], binding_)) ==
+                                   literal.positive;
                         return task_.static_holds(task_.encode(literal, binding_)) == literal.positive;
                     }))
                     agent.moves |= std::uint64_t{1} << m;
@@ -252,6 +255,13 @@ const std::vector<Object>* Places::fixed_component(const Agent& agent, Object pl
     const std::int32_t vertex = group.vertices.find(moves_.row_key(agent.class_number, place));
     if (vertex < 0) return nullptr;
     return &group.members[static_cast<std::size_t>(group.component[static_cast<std::size_t>(vertex)])];
+}
+
+Places::Answer Places::are_connected(std::int32_t agent, Object a, Object b) const {
+    const Agent& known = agents_[static_cast<std::size_t>(agent)];
+    const auto* from = fixed_component(known, a);
+    if (from == nullptr) return Answer::unknown;
+    return std::binary_search(from->begin(), from->end(), b) ? Answer::yes : Answer::no;
 }
 
 std::vector<Object> Places::compute_reached(std::int32_t agent) {

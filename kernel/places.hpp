@@ -59,6 +59,10 @@ public:
     // Shows a state: the root without `deleted` and with `added`, both sorted. The view must show it, too.
     void show(std::span<const Code> added, std::span<const Code> deleted);
     Object place(std::int32_t agent) const { return at_[static_cast<std::size_t>(agent)]; }
+    Object root_place(std::int32_t agent) const { return root_at_[static_cast<std::size_t>(agent)]; }
+    // Whether an agent walks from one place to the other in every state; unknown if that depends on the state.
+    enum class Answer { no, yes, unknown };
+    Answer are_connected(std::int32_t agent, Object a, Object b) const;
     bool has_several() const { return several_ > 0; }
     // Whether the shown state has the agent's atom for this place.
     bool holds(const Wish& wish) const;

@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 
+#include "budget.hpp"
 #include "order.hpp"
 
 namespace saltus {
@@ -76,6 +77,7 @@ Tree Search::run() {
     }
     for (;;) {
         try {
+            apply_budget();
             return take_tree();
         } catch (const std::bad_alloc&) {
             if (nodes_.size() == 1) throw;
@@ -90,13 +92,28 @@ void Search::search(std::size_t& level) {
     mark_root();
     if (!truncated_) expand_root();
     bound_level(level);
-    while (spec_.kind != Kind::flat && !truncated_ && level < nodes_.size()) {
+    while (spec_.kind != Kind::flat && !truncated_ && !stopped_ && level < nodes_.size()) {
         const std::size_t first = level;
         level = nodes_.size();
-        for (std::size_t i = first; i < level && !truncated_; ++i)
-            if (nodes_[i].expand) expand(i);
+        for (std::size_t i = first; i < level && !truncated_ && !stopped_; ++i) {
+            if (!nodes_[i].expand) continue;
+            stopped_ = has_enough();
+            if (!stopped_) expand(i);
+        }
         bound_level(level);
     }
+}
+
+// Whether the tree holds so many nodes with more goals than its root that no further one is expanded.
+bool Search::has_enough() const { return spec_.max_better > 0 && nodes_.better() >= spec_.max_better; }
+
+// Leaves out what is too much for the network.
+void Search::apply_budget() {
+    if (spec_.max_encoded == 0 || static_cast<std::int64_t>(nodes_.size()) <= spec_.max_encoded) return;
+    const std::size_t goals = situation_.goal_positive.size() + situation_.goal_negative.size();
+    const std::vector<std::size_t> kept = choose_encoded(nodes_, goals, spec_.max_encoded);
+    left_out_ += static_cast<std::int64_t>(nodes_.size() - kept.size());
+    nodes_.keep(kept);
 }
 
 // Frees what only the search needs.
@@ -113,6 +130,8 @@ Tree Search::take_tree() const {
     tree.root_actions = root_actions_;
     tree.root = mode_;
     tree.truncated = truncated_;
+    tree.stopped = stopped_;
+    tree.left_out = left_out_;
     return tree;
 }
 
@@ -152,8 +171,8 @@ void Search::expand_root() {
         if (mode_ == RootMode::classes)
             expand_root_classes(s, symmetry, counts[s]);
         else
-            in_order(matcher_, task_, pattern_of(s), MatchOptions{}, counts[s],
-                     [&](const std::vector<Object>& binding) { return add_root_successor(s, binding); });
+            visit_root(s, MatchOptions{}, counts[s],
+                       [&](const std::vector<Object>& binding) { return add_root_successor(s, binding); });
     }
     if (mode_ == RootMode::classes && spec_.kind != Kind::flat && !truncated_) mark_root_actions();
 }
@@ -169,8 +188,7 @@ void Search::expand_root_classes(std::size_t s, const Symmetry& symmetry, std::i
     options.mask = mask.data();
     std::set<std::vector<std::int32_t>> classes;
     const auto class_bytes = static_cast<std::int64_t>(96 + 2 * sizeof(std::int32_t) * pattern.domains.size());
-    in_order(matcher_, task_, pattern, options, count, [&](const std::vector<Object>& binding) {
-        if (!settle(s, binding)) return true;
+    visit_root(s, options, count, [&](const std::vector<Object>& binding) {
         std::vector<std::int32_t> key;
         for (Object object : binding) {
             key.push_back(symmetry.colour[static_cast<std::size_t>(object)]);
@@ -181,6 +199,44 @@ void Search::expand_root_classes(std::size_t s, const Symmetry& symmetry, std::i
         if (static_cast<std::int64_t>(classes.size()) * class_bytes > budget_) truncated_ = true;
         return !truncated_ && add_root_successor(s, binding);
     });
+}
+
+// Calls visit(binding) -> bool for the actions of a schema in contract order until it returns false; modulo free moves,
+// those with the shortest walks come first.
+template <typename Visit>
+void Search::visit_root(std::size_t s, const MatchOptions& options, std::int64_t count, Visit&& visit) {
+    const Pattern& pattern = pattern_of(s);
+    if (!places_) {
+        in_order(matcher_, task_, pattern, options, count, visit);
+        return;
+    }
+    if (located_[s].needed.empty() || pattern.domains.empty()) {
+        in_order(matcher_, task_, pattern, options, count,
+                 [&](const std::vector<Object>& binding) { return !settle(s, binding) || visit(binding); });
+        return;
+    }
+    if (count <= kSortAtOnce) {
+        flat_.clear();
+        std::vector<Object> binding(pattern.domains.size(), kUnbound);
+        matcher_.run(pattern, binding, options, [&](const std::vector<Object>& found) {
+            flat_.insert(flat_.end(), found.begin(), found.end());
+            return true;
+        });
+        visit_nearest(s, binding, visit);
+        return;
+    }
+    // Too many to be sorted: one length after the other.
+    std::int32_t next = 0;
+    for (std::int32_t steps = 0; steps >= 0; steps = next) {
+        next = -1;
+        const bool go_on = in_order(matcher_, task_, pattern, options, count, [&](const std::vector<Object>& binding) {
+            if (!settle(s, binding)) return true;
+            const std::int32_t own = walking_steps();
+            if (own > steps && (next < 0 || own < next)) next = own;
+            return own != steps || visit(binding);
+        });
+        if (!go_on) return;
+    }
 }
 
 // Marks what the other members of the classes add, as if they had been generated.
@@ -220,17 +276,20 @@ bool Search::add_changed_root(std::size_t s, const std::vector<Object>& binding)
     add_walks();
     compute_difference(nodes_[0]);
     if (difference_.empty()) return true;
-    const std::uint64_t hash = difference_.hash();
+    if (places_) split_difference(difference_.added, difference_.deleted, own_class_);
+    const std::uint64_t hash = places_ ? own_class_.difference.hash() : difference_.hash();
+    if (places_ && own_class_.difference.empty() && is_same_class(nodes_[0], own_class_)) return true;
     if (is_known_successor(hash)) return true;
     root_successors_.emplace(hash, nodes_.size());
     return append(0, s, binding, novel, novel || spec_.expand_root_successors);
 }
 
-// Whether an earlier successor of the root is the same state as the one at hand.
-bool Search::is_known_successor(std::uint64_t hash) const {
+// Whether an earlier successor of the root is the same state as the one at hand, or the same but for walks.
+bool Search::is_known_successor(std::uint64_t hash) {
     const auto [begin, end] = root_successors_.equal_range(hash);
     return std::any_of(begin, end, [&](const auto& entry) {
         const Node& node = nodes_[entry.second];
+        if (places_) return is_same_class(node, own_class_);
         return std::ranges::equal(nodes_.codes(node.added), difference_.added) &&
                std::ranges::equal(nodes_.codes(node.deleted), difference_.deleted);
     });
@@ -255,7 +314,7 @@ void Search::expand(std::size_t number) {
             expand_fully(number, s);
         else if (exhausted(s))
             continue;
-        else if (schema.projects && !(places_ && located_[s].checked))
+        else if (schema.projects)
             expand_projected(number, s);
         else
             expand_anchored(number, s);
@@ -324,8 +383,12 @@ void Search::expand_projected(std::size_t number, std::size_t s) {
     });
     flat_.clear();
     if (truncated_) return;
-    for (std::vector<Object> binding : projections)
-        if (matcher_.least(pattern_of(s), binding)) flat_.insert(flat_.end(), binding.begin(), binding.end());
+    for (std::vector<Object> binding : projections) {
+        if (places_)
+            take_nearest(s, binding);
+        else if (matcher_.least(pattern_of(s), binding))
+            flat_.insert(flat_.end(), binding.begin(), binding.end());
+    }
     try_bindings(number, s, false);
 }
 
@@ -368,7 +431,9 @@ bool Search::fits(std::size_t bytes) {
 void Search::try_bindings(std::size_t number, std::size_t s, bool found_empty) {
     if (truncated_) return;
     std::vector<Object> binding(task_.schemas[s].pattern.domains.size());
-    if (!binding.empty())
+    if (places_ && !binding.empty())
+        visit_nearest(s, binding, [&](const std::vector<Object>& found) { return try_action(number, s, found); });
+    else if (!binding.empty())
         visit_sorted(flat_, binding, [&](const std::vector<Object>& found) { return try_action(number, s, found); });
     else if (found_empty)
         try_action(number, s, binding);
@@ -506,6 +571,125 @@ bool Search::settle(std::size_t s, const std::vector<Object>& binding) {
     return true;
 }
 
+// Moves before the action at hand.
+std::int32_t Search::walking_steps() {
+    std::int32_t steps = 0;
+    for (const Places::Wish& wish : walking_) steps += places_->distance(wish.agent, wish.place);
+    return steps;
+}
+
+// Visits the gathered matches that are actions: those with the shortest walks first, then in order.
+template <typename Visit>
+void Search::visit_nearest(std::size_t s, std::vector<Object>& binding, Visit&& visit) {
+    const std::size_t width = binding.size();
+    sort_bindings(flat_, width);
+    std::vector<std::pair<std::int32_t, std::size_t>> order;
+    for (std::size_t i = 0; i < flat_.size(); i += width) {
+        std::copy_n(flat_.begin() + static_cast<std::ptrdiff_t>(i), width, binding.begin());
+        if (settle(s, binding)) order.emplace_back(walking_steps(), i);
+    }
+    std::sort(order.begin(), order.end());
+    const std::vector<Object> bindings = std::move(flat_);
+    for (const auto& [steps, i] : order) {
+        std::copy_n(bindings.begin() + static_cast<std::ptrdiff_t>(i), width, binding.begin());
+        if (!visit(binding)) break;
+    }
+}
+
+// Gathers the completion with the shortest walks; among several, the least one.
+void Search::take_nearest(std::size_t s, std::vector<Object> binding) {
+    std::int32_t best = -1;
+    std::vector<Object> nearest;
+    matcher_.run(pattern_of(s), binding, MatchOptions{}, [&](const std::vector<Object>& found) {
+        ticker_.tick();
+        if (!settle(s, found)) return true;
+        const std::int32_t steps = walking_steps();
+        if (best < 0 || steps < best || (steps == best && found < nearest)) {
+            best = steps;
+            nearest = found;
+        }
+        return true;
+    });
+    if (best >= 0) flat_.insert(flat_.end(), nearest.begin(), nearest.end());
+}
+
+// Splits a difference from the root into where agents are that may walk on, and everything else.
+void Search::split_difference(std::span<const Code> added, std::span<const Code> deleted, Class& result) {
+    result.difference.added.clear();
+    result.difference.deleted.clear();
+    result.moved.clear();
+    std::vector<std::int32_t> agents;
+    for (const auto& codes : {added, deleted})
+        for (Code code : codes)
+            if (const Places::Wish found = places_->place_of(code); found.agent >= 0) agents.push_back(found.agent);
+    std::sort(agents.begin(), agents.end());
+    agents.erase(std::unique(agents.begin(), agents.end()), agents.end());
+    std::vector<std::int32_t> fixed;  // that do not walk on
+    for (std::int32_t agent : agents) {
+        Object place = places_->root_place(agent);
+        bool is_fixed =
+            situation_.moves->groups()[static_cast<std::size_t>(places_->group_of(agent))].blocked_by_others ||
+            place == Places::kSeveral;
+        for (Code code : deleted)
+            if (const Places::Wish found = places_->place_of(code); found.agent == agent) place = Places::kNowhere;
+        for (Code code : added)
+            if (const Places::Wish found = places_->place_of(code); found.agent == agent) {
+                is_fixed = is_fixed || place >= 0 || goal_sign_.contains(code);
+                place = found.place;
+            }
+        if (is_fixed)
+            fixed.push_back(agent);
+        else
+            result.moved.push_back({agent, place});
+    }
+    auto keep = [&](std::span<const Code> codes, std::vector<Code>& kept) {
+        for (Code code : codes) {
+            const Places::Wish found = places_->place_of(code);
+            // Leaving a place that the goal mentions is a difference of its own.
+            if (found.agent < 0 || std::binary_search(fixed.begin(), fixed.end(), found.agent) ||
+                goal_sign_.contains(code))
+                kept.push_back(code);
+        }
+    };
+    keep(added, result.difference.added);
+    keep(deleted, result.difference.deleted);
+}
+
+// Whether a node and the successor at hand are the same state but for walks.
+bool Search::is_same_class(const Node& node, const Class& other) {
+    Class own;
+    split_difference(nodes_.codes(node.added), nodes_.codes(node.deleted), own);
+    if (own.difference.added != other.difference.added || own.difference.deleted != other.difference.deleted)
+        return false;
+    auto place_in = [&](const Class& in, std::int32_t agent) {
+        const auto found = std::find_if(in.moved.begin(), in.moved.end(),
+                                        [&](const Places::Wish& wish) { return wish.agent == agent; });
+        return found == in.moved.end() ? places_->root_place(agent) : found->place;
+    };
+    bool is_searched = false;
+    for (const Class* in : {static_cast<const Class*>(&own), &other})
+        for (const Places::Wish& wish : in->moved) {
+            const Object a = place_in(own, wish.agent);
+            const Object b = place_in(other, wish.agent);
+            if (a == b) continue;
+            if (a < 0 || b < 0) return false;
+            const Places::Answer answer = places_->are_connected(wish.agent, a, b);
+            if (answer == Places::Answer::no) return false;
+            is_searched = is_searched || answer == Places::Answer::unknown;
+        }
+    if (!is_searched) return true;
+    auto canonical = [&](std::span<const Code> added, std::span<const Code> deleted) {
+        std::vector<Code> kept;
+        std::set_difference(situation_.state.begin(), situation_.state.end(), deleted.begin(), deleted.end(),
+                            std::back_inserter(kept));
+        std::vector<Code> state;
+        std::set_union(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(state));
+        return canonical_state(*situation_.moves, state, situation_.goal_positive, situation_.goal_negative);
+    };
+    return canonical(nodes_.codes(node.added), nodes_.codes(node.deleted)) ==
+           canonical(difference_.added, difference_.deleted);
+}
+
 // Adds to the changes at hand what the walks before the action change.
 void Search::add_walks() {
     if (!places_ || walking_.empty()) return;
@@ -515,8 +699,8 @@ void Search::add_walks() {
         if (!std::binary_search(changes_.deletes.begin(), changes_.deletes.end(), there))
             changes_.adds.push_back(there);
         before.push_back(places_->code_of(wish.agent, places_->place(wish.agent)));
-        steps_ += places_->distance(wish.agent, wish.place);
     }
+    steps_ = walking_steps();
     changes_.deletes.insert(changes_.deletes.end(), before.begin(), before.end());
     changes_.settle();
 }

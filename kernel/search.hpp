@@ -54,7 +54,15 @@ private:
         std::vector<Object> places;
     };
 
+    // A state up to walks: how it differs from the root, apart from agents that may walk on, and where those are.
+    struct Class {
+        Difference difference;
+        std::vector<Places::Wish> moved;
+    };
+
     void search(std::size_t& level);
+    bool has_enough() const;
+    void apply_budget();
     void release();
     Tree take_tree() const;
 
@@ -65,7 +73,9 @@ private:
     void mark_root_actions();
     bool add_root_successor(std::size_t s, const std::vector<Object>& binding);
     bool add_changed_root(std::size_t s, const std::vector<Object>& binding);
-    bool is_known_successor(std::uint64_t hash) const;
+    bool is_known_successor(std::uint64_t hash);
+    template <typename Visit>
+    void visit_root(std::size_t s, const MatchOptions& options, std::int64_t count, Visit&& visit);
 
     // Below the root.
     void expand(std::size_t number);
@@ -86,6 +96,12 @@ private:
     const Pattern& pattern_of(std::size_t s) const { return places_ ? patterns_[s] : task_.schemas[s].pattern; }
     bool skips(std::size_t s) const;
     bool settle(std::size_t s, const std::vector<Object>& binding);
+    std::int32_t walking_steps();
+    template <typename Visit>
+    void visit_nearest(std::size_t s, std::vector<Object>& binding, Visit&& visit);
+    void take_nearest(std::size_t s, std::vector<Object> binding);
+    void split_difference(std::span<const Code> added, std::span<const Code> deleted, Class& result);
+    bool is_same_class(const Node& node, const Class& other);
     void add_walks();
     void expand_walks(std::size_t number);
     void show_closure(std::size_t number);
@@ -129,12 +145,15 @@ private:
     std::int64_t budget_;  // bytes for what the search gathers besides the tree
     RootMode mode_ = RootMode::all;
     bool truncated_ = false;
+    bool stopped_ = false;
+    std::int64_t left_out_ = 0;
 
     // Modulo free moves.
     std::vector<Pattern> patterns_;  // [schemas]
     std::vector<Located> located_;   // [schemas]
     std::vector<Wanted> wanted_;     // by group and agent
     KeySet somewhere_;               // agents that have been somewhere
+    Class own_class_;                // of the successor at hand
     std::vector<Places::Wish> wishes_;
     std::vector<Places::Wish> walking_;  // agents that walk before the action at hand
     bool leaves_ = false;                // the action at hand is a move that cannot be undone

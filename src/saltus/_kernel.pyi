@@ -39,6 +39,8 @@ class Spec:
         root: int,
         expand_root_successors: bool,
         keep_root_successors: bool,
+        max_better: int,
+        max_encoded: int,
         max_nodes: int,
         max_atoms: int,
         max_root_actions: int,
@@ -75,6 +77,10 @@ class Tree:
     def root_actions(self) -> int: ...
     @property
     def truncated(self) -> bool: ...
+    @property
+    def stopped(self) -> bool: ...
+    @property
+    def left_out(self) -> int: ...
     @property
     def root(self) -> int: ...
 

@@ -143,6 +143,34 @@ def test_lookahead_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(set(bars)) == 1
 
 
+def test_lookahead_says_what_it_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["lookahead", *BLOCKS, "--json"]) == ExitCode.SUCCESS
+    whole = json.loads(capsys.readouterr().out)
+    assert (whole["stopped"], whole["left_out"]) == (False, 0)
+    assert run(["lookahead", *BLOCKS, "--max-encoded", "50"]) == ExitCode.SUCCESS
+    output = capsys.readouterr().out
+    assert "51 nodes, " in output
+    assert f"{whole['nodes'] - 51:,} nodes left out (--max-encoded)" in output
+    assert "truncated" not in output
+    assert run(["lookahead", *BLOCKS, "--max-better", "1", "--json"]) == ExitCode.SUCCESS
+    fewer = json.loads(capsys.readouterr().out)
+    assert (fewer["stopped"], fewer["left_out"], fewer["truncated"]) == (True, 0, False)
+    assert fewer["nodes"] < whole["nodes"]
+    assert run(["lookahead", *BLOCKS, "--max-better", "1"]) == ExitCode.SUCCESS
+    assert "the tree stopped growing (--max-better)" in capsys.readouterr().out
+    for option in ("--max-better", "--max-encoded"):
+        assert run(["lookahead", *BLOCKS, option, "0"]) == ExitCode.USAGE_ERROR
+        assert f"{option[2:].replace('-', '_')} is 0" in capsys.readouterr().err
+
+
+def test_lookahead_truncated_and_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """The reason for the truncation is that of the whole tree."""
+    assert run(["lookahead", *BLOCKS, "--max-nodes", "200", "--max-encoded", "50"]) == ExitCode.SUCCESS
+    output = capsys.readouterr().out
+    assert "the tree was truncated (--max-nodes)" in output
+    assert "149 nodes left out" in output
+
+
 def test_stats_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "domain.pddl").write_text(RICH_DOMAIN)
     for place in ("training", "testing/easy", "testing/hard"):

@@ -347,7 +347,7 @@ OPTIONS = (
     "sizes blocksworld training blocks=7",
     "sizes sokoban easy side=12 boxes=5",
     "sizes rovers hard rovers=3",
-    "run lookahead DOMAIN PROBLEM --kind iw --width 1 --capacity 5 --max-nodes 100",
+    "run lookahead DOMAIN PROBLEM --kind iw --width 1 --capacity 5 --max-better 3 --max-encoded 50 --max-nodes 100",
     "run lookahead DOMAIN PROBLEM --goal-identity instead --root-successors classes --json",
     "run graph DOMAIN PROBLEM --encoding aa --kind flat --format dot --limit 100 --nullary world",
     "run graph DOMAIN PROBLEM --encoding ext --format json --max-nodes 50",

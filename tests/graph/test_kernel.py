@@ -16,6 +16,7 @@ from tests.tasks import rich_task, task_of
 
 from saltus.errors import SaltusError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, GraphBatch, Query, Vocabulary, assemble, encode, reference
+from saltus.graph.encodings import DEPTH_UNITS
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead, random_action, successor_state
 from saltus.lookahead import reference as lookahead_reference
 from saltus.lookahead.spec import KINDS
@@ -49,7 +50,16 @@ def specs(draw: st.DrawFn) -> EncodingSpec:
     """Any encoding that is not refused and takes negated goals."""
     kind = draw(st.sampled_from(sorted(ENCODINGS)))
     switches = [draw(st.booleans()) if ENCODINGS[kind].tree else True for _ in range(2)]
-    return EncodingSpec(kind, *switches, nullary=draw(st.sampled_from(NULLARY)), negative_goals=True)
+    unit = draw(st.sampled_from(DEPTH_UNITS)) if ENCODINGS[kind].tree and switches[0] else "jumps"
+    return EncodingSpec(kind, *switches, unit, nullary=draw(st.sampled_from(NULLARY)), negative_goals=True)
+
+
+def stretched(tree: LookaheadTree, rng: random.Random) -> LookaheadTree:
+    """The tree as if every edge were one to four actions."""
+    length = [0]
+    for parent in tree.parent[1:].tolist():
+        length.append(length[parent] + rng.randint(1, 4))
+    return replace(tree, length=np.array(length, np.int32))
 
 
 def random_goal(task: Task, rng: random.Random) -> Goal:
@@ -64,7 +74,7 @@ def random_goal(task: Task, rng: random.Random) -> Goal:
 
 
 def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: int) -> list[Query]:
-    """Trees from states along a random walk, by kernel and twin, of random kinds, some with another goal."""
+    """Trees from states along a random walk, by kernel and twin, with random kinds, lengths and goals."""
     state = task.initial_state
     queries: list[Query] = []
     for number in range(count):
@@ -72,7 +82,10 @@ def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: in
         limit = rng.choice([1, 5, 40])
         search = LookaheadSpec(kind=kind, max_nodes=limit, expand_root_successors=rng.random() < 0.5)
         make = lookahead_reference.lookahead if number % 2 else lookahead
-        queries.append((make(task, state, search), random_goal(task, rng) if rng.random() < 0.5 else None))
+        tree = make(task, state, search)
+        if rng.random() < 0.5:
+            tree = stretched(tree, rng)
+        queries.append((tree, random_goal(task, rng) if rng.random() < 0.5 else None))
         action = random_action(task, state, rng)
         state = successor_state(task, state, action) if action is not None else state
     return queries
@@ -234,6 +247,11 @@ def test_trees_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"codes|offsets|tree"):
             assemble([(replace(tree, **change), None)], vocabulary, spec)
+    by_actions = replace(spec, depth_unit="actions")
+    for length in (tree.length + 1, -tree.length, np.zeros_like(tree.length), tree.length[:-1].copy()):
+        with pytest.raises(ValueError, match="tree"):
+            assemble([(replace(tree, length=length), None)], vocabulary, by_actions)
+        assemble([(replace(tree, length=length), None)], vocabulary, spec)  # lengths are not looked at
     flat = lookahead(task, spec=LookaheadSpec(kind="flat"))
     actions = EncodingSpec("aa", negative_goals=True)
     for change in (

@@ -24,13 +24,22 @@ SPECS = [
     for nullary in NULLARY
     for flag in (False, True)
 ]
-SPECS += [EncodingSpec(depth_nodes=False), EncodingSpec(tree_atoms=False), EncodingSpec("ad", False, False)]
+SPECS += [
+    EncodingSpec(depth_unit="actions"),
+    EncodingSpec(depth_nodes=False),
+    EncodingSpec(tree_atoms=False),
+    EncodingSpec("ad", False, False),
+]
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"kind": "delta"}, "kind is 'delta', expected one of ad, aa, ext, int, id"),
+        ({"depth_unit": "steps"}, "depth_unit is 'steps', expected one of jumps, actions"),
+        ({"depth_unit": None}, "depth_unit is None"),
+        ({"depth_unit": "actions", "depth_nodes": False}, "depth_unit is 'actions', but there are no depth nodes"),
+        *(({"kind": kind, "depth_unit": "actions"}, "no depth nodes") for kind in ENCODINGS if kind != "ad"),
         ({"nullary": "keep"}, "nullary is 'keep', expected one of world, drop"),
         *(({"kind": kind, "depth_nodes": False}, f"depth_nodes .* {kind}") for kind in ENCODINGS if kind != "ad"),
         *(({"kind": kind, "tree_atoms": False}, f"tree_atoms .* {kind}") for kind in ENCODINGS if kind != "ad"),

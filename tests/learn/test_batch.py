@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.learn.small import small_tasks
+from tests.policy.test_planning import roads
 from tests.policy.test_rollout import chain
 
 from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, Vocabulary
-from saltus.learn.batch import make_training_batch, trees_of
+from saltus.learn.batch import Trees, make_training_batch, trees_of
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Final, Transition
 from saltus.learn.trainer import Trainer
@@ -19,7 +22,7 @@ from saltus.task import Goal, State, Task
 
 def transition(task: Task, state: State, successor: State, goal: Goal, **changes: object) -> Transition:
     """A transition of the first task."""
-    values = {"final": Final.NO, "bound": float("nan"), "tree_goal": task.goal, **changes}
+    values = {"final": Final.NO, "bound": float("nan"), "cost": 1.0, "tree_goal": task.goal, **changes}
     return Transition(task=0, state=state, successor=successor, goal=goal, **values)  # type: ignore[arg-type]
 
 
@@ -64,6 +67,32 @@ def test_candidates_and_successors_are_where_the_batch_says() -> None:
     assert batch.after is not None
     assert after == batch.after.candidate_offset[-1]
     assert batch.depth_count.sum() == len(batch.now.depth_node)
+
+
+@pytest.mark.parametrize(("unit", "count", "values"), [("jumps", [2, 1], [1, 2, 1]), ("actions", [2, 2], [1, 5, 2, 3])])
+def test_depth_nodes_are_counted_in_their_unit(unit: str, count: list[int], values: list[int]) -> None:
+    """Of the states b, d (from a) and c (from b), d is as many actions away as c; in the flat tree, b and d differ."""
+    task = roads("a-b a-d b-c", "a", "g")
+    deep, flat = lookahead(task), lookahead(task, spec=LookaheadSpec(kind="flat"))
+    assert (deep.depth.tolist(), flat.depth.tolist()) == ([0, 1, 1, 2], [0, 1, 1])
+    entries = [transition(task, deep.root, deep.state_of(1), task.goal) for _ in range(2)]
+    for entry, tree, length in zip(entries, (deep, flat), ([0, 1, 5, 5], [0, 2, 3]), strict=True):
+        entry.trees.append(Trees(replace(tree, length=np.array(length, np.int32)), 1, None))
+    encoding = EncodingSpec(depth_unit=unit)
+    vocabulary = Vocabulary.of(task.domain, encoding)
+    batch = make_training_batch([task], entries, np.ones(2), LookaheadSpec(), vocabulary, encoding)
+    assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == (count, [0, count[0]])
+    assert batch.now.depth_value.tolist() == values
+
+
+@pytest.mark.parametrize("kind", ["id", "ext"])
+def test_other_encodings_have_no_depth_nodes(kind: str) -> None:
+    task = roads("a-b a-d b-c", "a", "g")
+    entries = [transition(task, task.initial_state, lookahead(task).state_of(1), task.goal) for _ in range(2)]
+    encoding = EncodingSpec(kind)
+    vocabulary = Vocabulary.of(task.domain, encoding)
+    batch = make_training_batch([task], entries, np.ones(2), LookaheadSpec(), vocabulary, encoding)
+    assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == ([0, 0], [0, 0])
 
 
 def test_kept_trees_change_nothing() -> None:

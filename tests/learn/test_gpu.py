@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a G
 
 
 @pytest.mark.parametrize(
-    "settings", [[], ["average=0.9", "target_every=1", "clip=1.0"], ["encoding.depth_nodes=false"]]
+    "settings", [[], ["average=0.9", "target_every=1", "clip=1.0"], ["encoding.depth_nodes=false"], ["cost=actions"]]
 )
 def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> None:
     configuration = load_configuration("tiny", ["learning_rate=0.01", *settings])

@@ -30,7 +30,7 @@ def blocks(goal: str, objects: str = "a b c d") -> Task:
 def walk(task: Task, *states: str, ending: Ending | None = None) -> Trajectory:
     """A trajectory through states given by their atoms."""
     path = [task.state(part.strip() for part in text.split(",") if part.strip()) for text in states]
-    return Trajectory(0, task.goal, path, ending)
+    return Trajectory(0, task.goal, path, ending, [1.0] * (len(path) - 1))
 
 
 def forms(task: Task, most: int = 10, variants: int = 5) -> set[tuple[tuple[int, ...], ...]]:

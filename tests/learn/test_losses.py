@@ -52,8 +52,10 @@ def test_maximum() -> None:
 def test_targets() -> None:
     final = torch.tensor([int(Final.NO), int(Final.GOAL), int(Final.DEAD_END)])
     value = torch.tensor([-4.0, -7.0, -7.0])
-    assert td_target(value, final, 0.9, -50.0).tolist() == pytest.approx([-4.6, -1.0, -50.0])
-    assert td_target(value, final, 0.9, -50.0, least=-3.0).tolist() == pytest.approx([-3.0, -1.0, -50.0])
+    one, three = torch.ones(3), torch.full((3,), 3.0)
+    assert td_target(value, one, final, 0.9, -50.0).tolist() == pytest.approx([-4.6, -1.0, -50.0])
+    assert td_target(value, one, final, 0.9, -50.0, least=-3.0).tolist() == pytest.approx([-3.0, -1.0, -50.0])
+    assert td_target(value, three, final, 0.9, -50.0).tolist() == pytest.approx([-6.6, -3.0, -50.0])
 
 
 def test_huber() -> None:
@@ -64,19 +66,22 @@ def test_bounds() -> None:
     q = torch.tensor([-2.0, -6.0, -0.5, -6.0, 4.0])
     bound = torch.tensor([-3.0, -3.0, -3.0, NAN, NAN])
     # inside; three below: 3 - 1/2; half above -1: 1/8; unknown bounds count nothing
-    assert bounds_loss(q, bound).tolist() == pytest.approx([0.0, 2.5, 0.125, 0.0, 0.0])
+    assert bounds_loss(q, bound, torch.ones(5)).tolist() == pytest.approx([0.0, 2.5, 0.125, 0.0, 0.0])
+    # a jump that costs 2.5: -2 is half above -2.5, -1/2 is two above it
+    assert bounds_loss(q, bound, torch.full((5,), 2.5)).tolist() == pytest.approx([0.125, 2.5, 1.5, 0.0, 0.0])
 
 
 def test_bounds_have_gradients_only_outside_and_none_are_nan() -> None:
     q = torch.tensor([-2.0, -6.0, -0.5, -6.0], requires_grad=True)
-    bounds_loss(q, torch.tensor([-3.0, -3.0, -3.0, NAN])).sum().backward()
+    bounds_loss(q, torch.tensor([-3.0, -3.0, -3.0, NAN]), torch.ones(4)).sum().backward()
     assert q.grad is not None
     assert q.grad.tolist() == pytest.approx([0.0, -1.0, 0.5, 0.0])
 
 
 def test_return_to_go() -> None:
-    assert return_to_go(0, 0.9) == 0
-    assert return_to_go(3, 0.9) == pytest.approx(-(1 + 0.9 + 0.81))
+    assert return_to_go([], 0.9) == 0
+    assert return_to_go([1.0, 1.0, 1.0], 0.9) == pytest.approx(-(1 + 0.9 + 0.81))
+    assert return_to_go([3.0, 1.0, 0.5], 0.9) == pytest.approx(-(3 + 0.9 + 0.405))
 
 
 def test_rank_loss_of_three_depths() -> None:
@@ -104,6 +109,7 @@ def predictions(depth: torch.Tensor | None = None) -> Predictions:
         q=torch.tensor([-2.0, -6.0], requires_grad=True),
         target=torch.tensor([-2.5, -3.0]),
         bound=torch.tensor([NAN, -5.0]),
+        cost=torch.ones(2),
         depth=torch.tensor([4.0, 1.0]) if depth is None else depth,
         depth_index=torch.tensor([[0, 0], [0, 1]]),
         depth_mask=torch.tensor([[True, False], [True, True]]),

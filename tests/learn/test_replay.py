@@ -23,6 +23,7 @@ def transition(number: int) -> Transition:
         tree_goal=Goal([number]),
         final=Final(number % 3),
         bound=float("nan") if number % 2 else -float(number),
+        cost=1.0 + number / 4,
     )
 
 
@@ -89,13 +90,14 @@ def test_transitions_survive_packing() -> None:
     before = [transition(i) for i in range(5)]
     after = unpack_transitions(pack_transitions(before))
     for one, two in zip(before, after, strict=True):
-        assert (one.task, one.state, one.successor, one.goal, one.tree_goal, one.final) == (
+        assert (one.task, one.state, one.successor, one.goal, one.tree_goal, one.final, one.cost) == (
             two.task,
             two.state,
             two.successor,
             two.goal,
             two.tree_goal,
             two.final,
+            two.cost,
         )
         assert one.bound == two.bound or (np.isnan(one.bound) and np.isnan(two.bound))
     assert unpack_transitions(pack_transitions([])) == []

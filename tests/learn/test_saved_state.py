@@ -62,6 +62,18 @@ def test_a_sound_state_is_accepted() -> None:
     assert len(trainer.hindsight) == 20
 
 
+def test_in_older_states_every_jump_costs_1() -> None:
+    tensors, values = sound()
+    for name in ("original", "hindsight"):
+        del tensors[f"{name}.cost"]
+    trainer = fresh()
+    trainer.set_state(tensors, values)
+    assert {entry.cost for entry in trainer.hindsight.transitions} == {1.0}
+    other = Trainer(load_configuration("tiny", [*SETTINGS, "cost=actions"]), tasks()[:3], tasks()[3:], seed=2)
+    with pytest.raises(InputError, match=r"original: expected task, final, .*, cost"):
+        other.set_state(tensors, values)
+
+
 def set_value(*path: str | int, value: object) -> Callable[[Tensors, Values], None]:
     def change(tensors: Tensors, values: Values) -> None:
         part: Any = values
@@ -124,6 +136,10 @@ DAMAGE: list[tuple[Callable[[Tensors, Values], None], str]] = [
     (set_number("hindsight.task", -1), "hindsight.task: expected numbers of problems"),
     (set_number("hindsight.final", 3), "hindsight.final: expected 0, 1, 2"),
     (set_number("hindsight.bound", inf), "hindsight.bound: expected finite numbers"),
+    (set_number("hindsight.cost", 0), "hindsight.cost: expected finite numbers above 0"),
+    (set_number("hindsight.cost", nan), "hindsight.cost: expected finite numbers above 0"),
+    (set_tensor("hindsight.cost", lambda t: t[:-1]), "hindsight.cost: 19 numbers for 20 transitions"),
+    (set_value("validations", 0, "held_out", "cost", value=-1), "validations.0: solved"),
     (set_number("hindsight.priority", nan), "hindsight.priority: expected finite numbers above 0"),
     (set_number("hindsight.priority", -1), "hindsight.priority: expected finite numbers above 0"),
     (set_number("hindsight.state", -1), "hindsight.state: a number that is no atom of problem"),

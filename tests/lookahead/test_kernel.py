@@ -55,7 +55,7 @@ def assert_same(fast: LookaheadTree, slow: LookaheadTree) -> None:
         assert getattr(fast, name).tolist() == getattr(slow, name).tolist(), name
     assert fast.root_actions == slow.root_actions
     assert fast.root_successors == slow.root_successors
-    assert fast.truncated == slow.truncated
+    assert (fast.truncated, fast.stopped, fast.left_out) == (slow.truncated, slow.stopped, slow.left_out)
 
 
 @st.composite
@@ -71,6 +71,8 @@ def specs(draw: st.DrawFn) -> LookaheadSpec:
         root_successors=draw(st.sampled_from(roots)),
         expand_root_successors=draw(st.booleans()),
         keep_root_successors=draw(st.booleans()),
+        max_better=draw(st.sampled_from([None, None, 1, 2, 5])),
+        max_encoded=draw(st.sampled_from([None, None, 1, 2, 3, 7, 20])),
         max_nodes=draw(st.sampled_from([3, 10, 60, 60])),
         max_root_actions=draw(st.sampled_from([1, 5, 1000])),
     )

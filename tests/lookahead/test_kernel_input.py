@@ -104,6 +104,8 @@ def test_static_atoms_are_checked(rows: list[int]) -> None:
         ("goal_identity", 3),
         ("root", 4),
         ("root", -1),
+        ("max_better", -1),
+        ("max_encoded", -1),
         ("max_nodes", 0),
         ("max_atoms", -1),
         ("max_root_actions", 0),
@@ -111,7 +113,8 @@ def test_static_atoms_are_checked(rows: list[int]) -> None:
 )
 def test_spec_fields_are_checked(field: str, value: int) -> None:
     fields = {"kind": 2, "width": 1, "capacity": 0, "goal_identity": 1, "root": 0, "expand_root_successors": True}
-    fields |= {"keep_root_successors": True, "max_nodes": 10, "max_atoms": 10, "max_root_actions": 10}
+    fields |= {"keep_root_successors": True, "max_better": 0, "max_encoded": 0}
+    fields |= {"max_nodes": 10, "max_atoms": 10, "max_root_actions": 10}
     _kernel.Spec(**fields)
     with pytest.raises(ValueError, match=field):
         _kernel.Spec(**fields | {field: value})
@@ -298,6 +301,11 @@ def test_tables_are_checked(changed: dict[str, Any]) -> None:
         ("max_root_actions", "many"),
         ("capacity", 2.0),
         ("capacity", 2**62),
+        ("max_better", 1.0),
+        ("max_better", 2**62),
+        ("max_encoded", "all"),
+        ("max_encoded", True),
+        ("max_encoded", 2**62),
         ("max_nodes", None),
         ("max_nodes", True),
         ("width", 1.0),

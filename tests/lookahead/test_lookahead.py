@@ -272,6 +272,8 @@ def test_root_has_no_action(corridor: Task) -> None:
         ({"kind": "awi"}, "kind is 'awi', expected one of flat, iw, aiw, baiw"),
         ({"width": 3}, "width is 3"),
         ({"capacity": 0}, "capacity is 0"),
+        ({"max_better": 0}, "max_better is 0"),
+        ({"max_encoded": -1}, "max_encoded is -1"),
         ({"root_successors": "some"}, "root_successors is 'some'"),
         ({"goal_identity": "yes"}, "goal_identity is 'yes'"),
         ({"max_nodes": 0}, "max_nodes is 0"),

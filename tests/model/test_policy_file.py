@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from saltus.cli.main import run
 from saltus.domains import DOMAINS
 from saltus.errors import ConfigurationError
 from saltus.graph import ENCODINGS, EncodingSpec, Vocabulary, assemble
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
 from saltus.pddl import Domain, Source, parse_domain
@@ -54,6 +55,25 @@ def test_the_shape_of_the_networks_is_stored_and_old_files_have_the_defaults(tmp
     assert (old.hidden_layers, old.object_network) == (1, True)
 
 
+def test_what_q_values_count_is_stored_and_old_files_count_jumps(tmp_path: Path) -> None:
+    path = tmp_path / "policy.safetensors"
+    save_policy(path, replace(make_policy(), cost=JumpCost("actions", 3.5, 0.5)))
+    assert load_policy_file(path).cost == JumpCost("actions", 3.5, 0.5)
+    assert load_policy_file(saved(tmp_path)).cost == JUMPS
+    assert load_policy_file(bundled_policies()["blocksworld"]).cost == JUMPS  # written before the field existed
+
+
+def test_the_table_of_policies_says_what_they_count_if_not_jumps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(tmp_path)
+    assert run(["policies", str(path)]) == ExitCode.SUCCESS
+    assert "counts" not in capsys.readouterr().out
+    save_policy(path, replace(make_policy(), cost=JumpCost("actions")))
+    assert run(["policies", str(path), "--json"]) == ExitCode.SUCCESS
+    assert json.loads(capsys.readouterr().out)[0]["counts"] == "actions"
+
+
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "policy.safetensors"
     save_policy(path, make_policy())
@@ -83,6 +103,15 @@ def test_round_trip(tmp_path: Path, kind: str) -> None:
     layout = make_layout(assemble([(tree, None)], policy.vocabulary, policy.encoding), policy.network.arities)
     with torch.inference_mode():
         assert torch.equal(again.network(layout).q, policy.network(layout).q)
+
+
+def test_the_unit_of_depths_survives_and_old_files_count_jumps(tmp_path: Path) -> None:
+    path = tmp_path / "p.safetensors"
+    encoding = EncodingSpec(depth_unit="actions")
+    save_policy(path, make_policy(encoding))
+    assert load_policy_file(path).encoding == encoding
+    rewrite(path, {"encoding": {"kind": "ad", "depth_nodes": True, "tree_atoms": True}})
+    assert load_policy_file(path).encoding == EncodingSpec(depth_unit="jumps")
 
 
 def test_a_policy_is_small(tmp_path: Path) -> None:

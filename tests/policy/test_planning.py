@@ -5,16 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.policy.test_rollout import CHAIN, FarthestPolicy, blocks, chain
 from tests.tasks import domain_of, task_of
+from tests.tolls import toll_roads
 
 from saltus.errors import ConfigurationError, PolicyError, SaltusError, UnsupportedError, WrongPolicyError
-from saltus.lookahead import LookaheadSpec, lookahead_batch
+from saltus.lookahead import JumpCost, LookaheadSpec, lookahead, lookahead_batch
 from saltus.policy import (
     Decision,
     GoalCountPolicy,
@@ -221,6 +222,40 @@ def test_the_search_ends_where_all_states_were_decided_about() -> None:
     assert sorted(policy.asked) == ["a", "b", "c", "d"]  # each once: what the rollout decided is not decided again
 
 
+@pytest.mark.parametrize(
+    ("spec", "asked", "incomplete", "left_out"),
+    [
+        ({}, "abcd", 0, 0),
+        ({"max_encoded": 2}, "abcd", 0, 0),  # as many as there are
+        ({"max_encoded": 1}, "abd", 1, 1),  # of a's successors b and c, one is left out
+        ({"max_nodes": 2}, "abd", 1, 0),  # the same by truncation
+        ({"root_successors": "novel"}, "abcd", 4, 0),
+        ({"kind": "aiw", "max_better": 1}, "abcd", 0, 0),  # all successors are there all the same
+    ],
+)
+def test_a_search_over_cut_trees_does_not_claim_to_have_seen_all(
+    spec: dict[str, object], asked: str, incomplete: int, left_out: int
+) -> None:
+    task = roads("a-b a-c b-d", "a", "g")
+    policy = Named(dict.fromkeys("abcd", -1.0), **{"kind": "flat", **spec})
+    end = last(policy, task, search=True)
+    assert sorted(policy.asked) == list(asked)
+    tried = f"the search has tried every state of its trees, but {incomplete} of {len(asked)} may lack successors"
+    whole = "the search has exhausted all reachable states"
+    assert (end.outcome, end.detail) == (Outcome.FAILED, tried if incomplete else whole)
+    assert end.left_out_nodes == left_out
+
+
+def test_a_tree_made_again_with_less_memory_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trees are not kept, and when they are made again they lack their last state."""
+    task = roads("a-b a-c b-d", "a", "g")
+    search = JumpSearch(Named(dict.fromkeys("abcd", -1.0)), task)
+    shorter = LookaheadSpec(kind="flat", max_nodes=2)
+    monkeypatch.setattr(search, "_tree", lambda node: lookahead(task, node.state, shorter))
+    assert len(list(search.run())) == 3
+    assert search.incomplete == {0}
+
+
 def test_the_queues_take_turns() -> None:
     """From a, the queue with the large weight follows b's large values first; the other prefers few jumps."""
     task = roads("a-b a-c b-d d-e e-f c-h h-g", "a", "g")
@@ -232,6 +267,18 @@ def test_the_queues_take_turns() -> None:
     # weight 10: b (0 + 40); weight 1: c (0 + 4.5, against d 1 + 3.9); weight 10: h (1 + 20, against d 1 + 39)
     assert asked == ["a", "b", "c", "h"]
     assert search.solution == [task.action(text) for text in ("(go a c)", "(go c h)", "(go h g)")]
+
+
+@pytest.mark.parametrize(("unit", "asked", "cost"), [("jumps", "abcd", 2.0), ("costs", "abce", 2.0 / 4)])
+def test_the_search_adds_up_what_the_policys_values_count(unit: str, asked: str, cost: float) -> None:
+    """After a, b and c: d has 1 + 3 jumps or 5/4 + 3 costs, e has 1 + 3.2 jumps or 1/4 + 3.2 costs."""
+    task = toll_roads("a-b:5 a-c:1 b-d:1 c-e:1", "a", "g")
+    policy = Named({"b": -3.0, "c": -3.5, "d": -3.0, "e": -3.2})
+    policy.cost = JumpCost(unit, 1.0 if unit == "jumps" else 4.0)  # type: ignore[attr-defined]
+    search = JumpSearch(policy, task, weights=(1.0,))
+    list(islice(search.run(), 4))
+    assert "".join(policy.asked) == asked
+    assert search.nodes[-1].cost == cost
 
 
 def test_the_search_is_the_same_every_time_and_does_not_depend_on_its_cache(monkeypatch: pytest.MonkeyPatch) -> None:

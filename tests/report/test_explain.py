@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.policy.test_rollout import CHAIN, chain
 from tests.tasks import domain_of, task_of
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
+from saltus.lookahead import JumpCost, LookaheadSpec, LookaheadTree, lookahead
 from saltus.policy import YARDSTICKS, GoalCountPolicy, LearnedPolicy
 from saltus.report.explain import ending_text, explain_page, trace
 from saltus.report.tree_drawing import MOST_SHOWN, draw, spread
@@ -168,3 +168,17 @@ def test_names_cannot_break_out_of_the_page() -> None:
     assert "<!--" not in page
     assert "<i>" not in page.split("<main>")[1].split("</main>")[0]
     assert "&lt;b&gt;" in page
+
+
+def test_the_page_says_what_q_values_count() -> None:
+    """The network's values are multiplied by the scale, so that they count whole actions."""
+    policy = LearnedPolicy.load(ROOT / "examples" / "blocksworld" / "untrained.safetensors")
+    task = load(BLOCKS / "domain.pddl", BLOCKS / "p03.pddl")
+    plain = trace(task, policy, "untrained", max_jumps=1)
+    policy.cost = JumpCost("actions", 4.0, 0.5)
+    scaled = trace(task, policy, "untrained", max_jumps=1)
+    assert scaled["steps"][0]["q"][1:] == pytest.approx([4 * q for q in plain["steps"][0]["q"][1:]], rel=1e-4)
+    assert "Q counts actions, and 2 per jump<" in explain_page(scaled)
+    assert "Q counts jumps<" in explain_page(plain)
+    yardstick = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec())
+    assert "Q counts" not in explain_page(trace(task, yardstick, "goal-count", max_jumps=1))

@@ -53,6 +53,14 @@ def lookahead(
     keep_root_successors: Annotated[
         bool, typer.Option(help="Whether root successors beyond the capacity stay in the tree as leaves.")
     ] = DEFAULTS.keep_root_successors,
+    max_better: Annotated[
+        int | None,
+        typer.Option(help="Stop growing once this many states have more goals than the root (default: never)."),
+    ] = DEFAULTS.max_better,
+    max_encoded: Annotated[
+        int | None,
+        typer.Option(help="Maximum number of nodes kept for the network, not counting the root (default: all)."),
+    ] = DEFAULTS.max_encoded,
     max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = DEFAULTS.max_nodes,
     json: Json = False,
 ) -> None:
@@ -75,6 +83,8 @@ def lookahead(
         root_successors=root_successors,
         expand_root_successors=expand_root_successors,
         keep_root_successors=keep_root_successors,
+        max_better=max_better,
+        max_encoded=max_encoded,
         max_nodes=max_nodes,
     )
     task = read_task(domain, problem)
@@ -101,6 +111,8 @@ def tree_figures(tree: LookaheadTree) -> dict[str, object]:
         "depths": np.bincount(tree.depth).tolist(),
         "goal_nodes": len(tree.goal_nodes),
         "truncated": tree.truncated,
+        "stopped": tree.stopped,
+        "left_out": tree.left_out,
     }
 
 
@@ -113,8 +125,12 @@ def show_tree(tree: LookaheadTree, spec: LookaheadSpec, seconds: float) -> None:
     reached = f"goal reached in {len(tree.goal_nodes):,} nodes" if len(tree.goal_nodes) else "goal not reached"
     console.print(f"depth {int(tree.depth.max())}, {reached}, {seconds * 1000:.3f} ms")
     if tree.truncated:
-        reason = "--max-nodes" if len(tree) >= spec.max_nodes else "memory"
+        reason = "--max-nodes" if len(tree) + tree.left_out >= spec.max_nodes else "memory"
         console.print(Text.assemble(("the tree was truncated", "bold red"), f" ({reason})"))
+    if tree.stopped:
+        console.print("the tree stopped growing (--max-better)")
+    if tree.left_out:
+        console.print(f"{tree.left_out:,} nodes left out (--max-encoded)")
     histogram = np.bincount(tree.depth).tolist()
     largest = max(histogram)
     rows = [(depth, count, "█" * max(1, round(40 * count / largest))) for depth, count in enumerate(histogram)]

@@ -14,7 +14,7 @@ from saltus.cli import output
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
-from saltus.graph.encodings import ENCODING_TEXT
+from saltus.graph.encodings import DEPTH_UNITS, ENCODING_TEXT
 from saltus.lookahead import KINDS, LookaheadSpec, LookaheadTree, lookahead
 
 FORMATS = {"text": 2_000_000, "json": 2_000_000, "dot": 1_000, "svg": 1_000}
@@ -36,6 +36,9 @@ def graph(
     depth_nodes: Annotated[
         bool, typer.Option(help=f"Add nodes for the depths of the tree ({TREE} only).")
     ] = DEFAULTS.depth_nodes,
+    depth_unit: Annotated[
+        str, typer.Option(help=f"What these nodes count: one of {', '.join(DEPTH_UNITS)}.")
+    ] = DEFAULTS.depth_unit,
     tree_atoms: Annotated[
         bool, typer.Option(help=f"Add atoms for the edges of the tree ({TREE} only).")
     ] = DEFAULTS.tree_atoms,
@@ -68,7 +71,14 @@ def graph(
     """
     if format not in FORMATS:
         raise ConfigurationError(f"--format is {format!r}, expected one of {', '.join(FORMATS)}")
-    spec = EncodingSpec(encoding, depth_nodes, tree_atoms, nullary, negative_goals)
+    spec = EncodingSpec(
+        encoding,
+        depth_nodes=depth_nodes,
+        depth_unit=depth_unit,
+        tree_atoms=tree_atoms,
+        nullary=nullary,
+        negative_goals=negative_goals,
+    )
     search = LookaheadSpec(kind=kind or spec.default_lookahead, max_nodes=max_nodes)
     task = read_task(domain, problem)
     tree = lookahead(task, spec=search)

@@ -53,7 +53,8 @@ def policies(
         records = [description.record for description in found.values()]
         output.print_json([{**entry, "record": record} for entry, record in zip(entries, records, strict=True)])
         return
-    columns = [column for column in entries[0] if column != "from" or any(entry["from"] != "-" for entry in entries)]
+    usual = {"from": "-", "counts": "jumps"}  # columns that say the usual of every policy are left out
+    columns = [name for name in entries[0] if any(entry[name] != usual.get(name) for entry in entries)]
     rows = [[entry[column] for column in columns] for entry in entries]
     output.console().print(output.table("Policies", columns, rows, left=3))
 
@@ -77,6 +78,7 @@ def facts(name: str, policy: PolicyDescription) -> dict[str, Any]:
         "weights": policy.weights,
         "seed": shown("seed"),
         "from": shown("start", "policy"),
+        "counts": policy.cost.unit,
         "episode": shown("episode"),
         "validation": coverage("held_out"),
         "larger": coverage("larger"),

@@ -16,7 +16,7 @@ from saltus import _kernel
 from saltus.errors import ConfigurationError, SaltusError
 from saltus.graph.batch import GraphBatch
 from saltus.graph.encodings import EncodingSpec
-from saltus.graph.query import Query, goal_of
+from saltus.graph.query import Query, goal_of, levels_of
 from saltus.graph.vocabulary import (
     DELTA_SUFFIXES,
     EDGE,
@@ -78,6 +78,7 @@ def assemble(
                 goal.negative,
                 tree.parent,
                 tree.depth,
+                levels_of(tree, spec),
                 tree.schema,
                 tree.argument_offset,
                 tree.argument,

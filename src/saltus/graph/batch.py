@@ -50,7 +50,7 @@ class GraphBatch:
     depth_graph: NDArray[np.int32] = field(repr=False)
     """[depth nodes]: the graph of the node."""
     depth_value: NDArray[np.int32] = field(repr=False)
-    """[depth nodes]: the depth that the node stands for, from 1."""
+    """[depth nodes]: the depth that the node stands for; ascending within a graph, without gaps if it counts jumps."""
 
     def atoms(self, relation: int) -> NDArray[np.int32]:
         """Atoms of a relation, as a view."""

@@ -22,6 +22,10 @@ NULLARY = ("world", "drop")
 """How atoms without arguments are treated."""
 
 
+DEPTH_UNITS = ("jumps", "actions")
+"""What depth nodes count."""
+
+
 class Candidate(Enum):
     """What a candidate, a state that the policy may jump to, is in the graphs; it determines the readout."""
 
@@ -111,6 +115,9 @@ class EncodingSpec:
     """Whether the depths of the tree have nodes, with atoms `D` and `SD`; only ad has them."""
     tree_atoms: bool = True
     """Whether the edges of the tree have atoms `E`; only ad has them."""
+    depth_unit: str = "jumps"
+    """Unit of these depths: jumps: edges from the root (the paper); actions: actions from the root. They differ where
+    an edge stands for several actions. Only depths that occur have nodes. A key: an alternative to be measured."""
     # Departure: in the paper, an atom without arguments sends no message, so that the network cannot see it.
     nullary: str = "world"
     """Atoms without arguments: world: they are about one extra node; drop: they are left out (the paper)."""
@@ -119,7 +126,7 @@ class EncodingSpec:
     A key: a choice that depends on the domain."""
 
     def __post_init__(self) -> None:
-        for name, known in (("kind", tuple(ENCODINGS)), ("nullary", NULLARY)):
+        for name, known in (("kind", tuple(ENCODINGS)), ("depth_unit", DEPTH_UNITS), ("nullary", NULLARY)):
             value = getattr(self, name)
             if value not in known:
                 raise ConfigurationError(f"encoding: {name} is {value!r}, expected one of {', '.join(known)}")
@@ -129,6 +136,14 @@ class EncodingSpec:
                 raise ConfigurationError(
                     f"encoding: {name} cannot be switched off for {self.kind}, which has none; only {owners} has"
                 )
+
+        if self.depth_unit != "jumps" and not self.has_depth_nodes:
+            raise ConfigurationError(f"encoding: depth_unit is {self.depth_unit!r}, but there are no depth nodes")
+
+    @property
+    def has_depth_nodes(self) -> bool:
+        """Whether graphs have depth nodes."""
+        return self.parts.tree and self.depth_nodes
 
     @property
     def parts(self) -> Encoding:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from saltus.errors import ConfigurationError
 from saltus.graph.encodings import EncodingSpec
 from saltus.lookahead import LookaheadTree
 from saltus.task import Goal
 
 Query: TypeAlias = tuple[LookaheadTree, Goal | None]
+
+
+def levels_of(tree: LookaheadTree, spec: EncodingSpec) -> NDArray[np.int32]:
+    """[nodes]: depth of every node in the unit of the encoding's depth nodes."""
+    return tree.length if spec.depth_unit == "actions" else tree.depth
 
 
 def goal_of(query: Query, spec: EncodingSpec) -> Goal:

@@ -9,7 +9,7 @@ For the root's state s, a candidate s' and the goal g, the parts of the encoding
     primed     R^s' over primed relations, without static atoms and types
     actions    A:schema(n, o) for the action from s to s'; n is the candidate's node
     tree       E(n, m) for an edge of the tree between two candidates, SD(n, d) for the depth of a candidate,
-               D(d, e) for depths d < e
+               D(d, e) for depths d < e that occur; depths count jumps or actions (`depth_unit`)
 
 and `ENCODINGS` in `encodings.py` says which of them an encoding has. A candidate that has a graph of its own is
 described there: by R^s and its parts, or, where the root has a graph, by R^s' alone. Otherwise there is one graph: R^s
@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
 from saltus.errors import SaltusError
 from saltus.graph.batch import GraphBatch
 from saltus.graph.encodings import Candidate, EncodingSpec
-from saltus.graph.query import Query, goal_of
+from saltus.graph.query import Query, goal_of, levels_of
 from saltus.graph.vocabulary import EDGE, LEVEL, ORDER, PRIME, SCHEMA_PREFIX, TYPE_PREFIX, Vocabulary, has_world
 from saltus.lookahead import LookaheadTree
 from saltus.task import Goal, State, Task
@@ -49,6 +50,8 @@ class RelationalGraph:
     atoms: dict[str, list[tuple[int, ...]]]
     node_kinds: list[str] = field(default_factory=list)
     node_names: list[str] = field(default_factory=list)
+    depths: list[int] = field(default_factory=list)
+    """Depths that the depth nodes stand for, ascending."""
 
     def add_node(self, kind: str, name: str) -> int:
         """Adds a node and returns its number."""
@@ -145,23 +148,24 @@ def _add_candidates(graph: RelationalGraph, tree: LookaheadTree, goal: Goal, spe
         if parts.delta:
             _add_delta(graph, tree, node, goal, (node_of[node],))
     if parts.tree:
-        _add_tree(graph, tree, node_of)
+        _add_tree(graph, tree, node_of, spec)
 
 
-def _add_tree(graph: RelationalGraph, tree: LookaheadTree, node_of: dict[int, int]) -> None:
+def _add_tree(graph: RelationalGraph, tree: LookaheadTree, node_of: dict[int, int], spec: EncodingSpec) -> None:
     """Adds edges and depths, unless the vocabulary is without them."""
     for node, number in node_of.items():
         parent = int(tree.parent[node])
         if parent != 0 and EDGE in graph.atoms:
             graph.add(EDGE, node_of[parent], number)
     if ORDER in graph.atoms:
-        depths = range(1, int(tree.depth.max()) + 1)
-        node_at = {depth: graph.add_node("depth", f"depth:{depth}") for depth in depths}
-        for depth in depths:
-            for deeper in range(depth + 1, depths.stop):
-                graph.add(ORDER, node_at[depth], node_at[deeper])
+        levels = levels_of(tree, spec).tolist()
+        graph.depths = sorted(set(levels[1:]))
+        word = "length" if spec.depth_unit == "actions" else "depth"
+        node_at = {depth: graph.add_node("depth", f"{word}:{depth}") for depth in graph.depths}
+        for depth, deeper in combinations(graph.depths, 2):
+            graph.add(ORDER, node_at[depth], node_at[deeper])
         for node, number in node_of.items():
-            graph.add(LEVEL, number, node_at[int(tree.depth[node])])
+            graph.add(LEVEL, number, node_at[levels[node]])
 
 
 def _atoms(graph: RelationalGraph, task: Task, codes: Iterable[int]) -> Iterator[tuple[int, str, tuple[int, ...]]]:
@@ -199,7 +203,7 @@ def batch(queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec) 
     depths = [
         (int(first_node[i]) + node, i, depth)
         for i, graph in enumerate(graphs)
-        for depth, node in enumerate(graph.nodes_of("depth"), start=1)
+        for node, depth in zip(graph.nodes_of("depth"), graph.depths, strict=True)
     ]
     return GraphBatch(
         vocabulary=vocabulary,

@@ -35,7 +35,7 @@ PRIME = "'"
 TYPE_PREFIX = "type:"
 SCHEMA_PREFIX = "A:"
 EDGE, ORDER, LEVEL = "E", "D", "SD"
-"""Relations of tree edges, of the order of depth nodes, and of the depth of a state."""
+"""Relations of tree edges, of the order of depth nodes (every pair), and of the depth of a state."""
 
 
 @dataclass(frozen=True, slots=True)

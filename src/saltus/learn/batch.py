@@ -37,6 +37,8 @@ class TrainingBatch:
     """[samples]: values of `Final`."""
     bound: NDArray[np.float32]
     """[samples]: as in `Transition`."""
+    cost: NDArray[np.float32]
+    """[samples]: as in `Transition`."""
     weight: NDArray[np.float32]
     """[samples]: importance weights."""
     depth_first: NDArray[np.int64]
@@ -119,9 +121,8 @@ def make_training_batch(
     final = np.array([int(t.final) for t in transitions], np.int64)
     final[(final == int(Final.NO)) & (count == 0)] = int(Final.DEAD_END)
     first = np.cumsum(count) - count
-    depths = np.array([int(entry.now.depth[-1]) for entry in trees], np.int64)
-    if not len(now.depth_node):
-        depths[:] = 0
+    # Only graphs that all candidates of a query share have depth nodes, so the graph's number is the sample's.
+    depths = np.bincount(now.depth_graph, minlength=len(trees)).astype(np.int64)
     return TrainingBatch(
         now=now,
         after=after,
@@ -130,6 +131,7 @@ def make_training_batch(
         after_count=count,
         final=final,
         bound=np.array([t.bound for t in transitions], np.float32),
+        cost=np.array([t.cost for t in transitions], np.float32),
         weight=np.asarray(weight, np.float32),
         depth_first=np.cumsum(depths) - depths,
         depth_count=depths,

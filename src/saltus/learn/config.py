@@ -12,6 +12,7 @@ key, its text says why it is one, after "A key:".
 from __future__ import annotations
 
 import importlib.resources
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from saltus.errors import ConfigurationError, InputError, shorten, suggestion
 from saltus.files import SETTINGS_BYTES, read_whole
 from saltus.graph import EncodingSpec
 from saltus.graph.encodings import method_name
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import UNITS, LookaheadSpec
 from saltus.model import ModelSpec
 
 HINDSIGHT = ("lifted", "propositional", "state", "off")
@@ -79,6 +80,18 @@ class TrainingSpec:
     take_goals: bool = False
     """Whether exploration jumps to a goal state whenever the tree contains one. A key: off in every configuration,
     since the paper explores by Boltzmann's rule alone. `validation_takes_goals` is the same for validation."""
+    cost: str = "jumps"
+    """What a jump costs, and so what Q-values count: jumps: 1 (the paper); actions: its number of actions; costs: the
+    sum of its action costs (1 per action in problems without costs). Policy files say which it was. A key: short or
+    cheap plans against the paper's reward."""
+    cost_scale: float = 0.0
+    """Number of actions, or sum of action costs, that counts as 1: `dead_end`, `least_target`, the temperature and the
+    loss are made for jumps that cost about 1. 0 takes the mean over the jumps from the initial states of the training
+    problems to the states of their trees. A key: the scale of Q-values."""
+    cost_per_jump: float = 0.5
+    """What every jump costs in addition to its actions or action costs, in multiples of `cost_scale`: without it, many
+    short jumps are as good as one long jump, and jumps of free actions are free. With `cost=jumps` it has no effect.
+    A key: few jumps against short plans."""
     discount: float = 0.999
     """Discount factor per jump. A key: one of the paper's values."""
     bootstrap: str = "mellowmax"
@@ -92,12 +105,12 @@ class TrainingSpec:
     A key: target networks are usual in deep Q-learning, and off here as in the authors' script."""
     # Departure: with the authors' -10,000, a prototype's Q-values drifted towards it.
     dead_end: float = -50.0
-    """Value of a jump to a dead end (the authors' script: -10,000)."""
+    """Value of a jump to a dead end, where the mean jump costs 1 (the authors' script: -10,000)."""
     least_target: float = 0.0
     """Lower bound on the targets of jumps that do not lead to a dead end; 0 for no bound."""
     bounds: bool = True
-    """Whether Q-values outside of [return to go, -1] are penalised on trajectories that reached their goal.
-    A key: a part of the loss that can be left out."""
+    """Whether Q-values outside of [return to go, -cost of the jump] are penalised on trajectories that reached their
+    goal. A key: a part of the loss that can be left out."""
     rank_weight: float = 1.0
     """Weight of the loss that orders depth nodes, which only the encoding ad has. A key: a part of the loss that can be
     left out, with 0."""
@@ -166,7 +179,8 @@ class TrainingSpec:
     # Departure: coverage of larger problems tells apart checkpoints that tie on validation problems.
     selection: str = "larger"
     """What chooses the best checkpoint. larger: coverage of validation and larger problems together, then plan length;
-    paper: coverage of validation problems, then plan length, then TD error."""
+    paper: coverage of validation problems, then plan length, then TD error. With `cost=costs`, the cost of the plans
+    takes the place of their length."""
     stop_after: int = 0
     """Ends the run after so many regular validations in a row that solved every problem; 0 never does."""
     checkpoint_every: int = 10
@@ -179,6 +193,7 @@ class TrainingSpec:
     def __post_init__(self) -> None:
         for name, known in (
             ("bootstrap", BOOTSTRAPS),
+            ("cost", tuple(UNITS)),
             ("hindsight", HINDSIGHT),
             ("selection", SELECTIONS),
             ("search_by", GUIDES),
@@ -196,7 +211,8 @@ class TrainingSpec:
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
             **dict.fromkeys(("generated_problems", "curriculum"), 0),
-            **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds"), 0),
+            **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds", "cost_scale"), 0),
+            **dict.fromkeys(("cost_per_jump",), 0),
         }
         for name, bound in least.items():
             if not getattr(self, name) >= bound:
@@ -217,6 +233,15 @@ class TrainingSpec:
             raise ConfigurationError(
                 f"training: curriculum is {self.curriculum}, more than episodes, {self.episodes}: it would never end"
             )
+        if self.cost_scale and self.cost == "jumps":
+            raise ConfigurationError(
+                f"training: cost_scale is {self.cost_scale}, but cost is jumps, which always cost 1"
+            )
+        for name in ("cost_scale", "cost_per_jump"):
+            if not getattr(self, name) < math.inf:
+                raise ConfigurationError(f"training: {name} is {getattr(self, name)}, expected a finite number")
+        if self.cost == "costs" and not self.cost_per_jump:
+            raise ConfigurationError("training: cost_per_jump is 0, but with cost=costs some jumps may be free")
         if self.average == 1:
             raise ConfigurationError("training: average is 1, expected less: the policy would never change")
         if not self.dead_end <= -1:

@@ -14,9 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saltus.learn.config import TrainingSpec
+from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
+from saltus.lookahead.cost import mean_cost
 from saltus.policy import Boltzmann, DeadEndRule, Ending, Policy, Rollout, run_rollouts
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Goal, State, Task
+
+SCALED_BY = 100
+"""Most problems whose trees the scale of costs is taken from."""
 
 
 class Final(IntEnum):
@@ -41,6 +47,9 @@ class Transition:
     final: Final
     bound: float
     """Discounted return from the state on, if the trajectory reached the goal; otherwise nan."""
+    cost: float
+    """Cost of the jump; its reward is minus this. It is that of the path taken: the tree of a relabelled goal may reach
+    the successor on another one."""
     trees: list[Any] = field(default_factory=list, repr=False)
     """Small trees built for an earlier batch (`batch.py`); a cache, not part of the transition."""
 
@@ -54,6 +63,19 @@ class Trajectory:
     states: list[State]
     ending: Ending | None
     """None if the horizon was reached."""
+    costs: list[float]
+    """Cost of each jump."""
+
+
+def jump_cost(spec: TrainingSpec, tasks: Sequence[Task], trees: LookaheadSpec) -> JumpCost:
+    """What a run counts. Without a given scale, the mean jump from an initial state to a state of its tree costs 1.
+
+    It depends on the tasks alone, not on the policy, and so is the same when the run is resumed.
+    """
+    if spec.cost == "jumps":
+        return JUMPS
+    scale = spec.cost_scale or mean_cost((lookahead(task, spec=trees) for task in tasks[:SCALED_BY]), spec.cost)
+    return JumpCost(spec.cost, scale, spec.cost_per_jump)
 
 
 def collect(
@@ -65,6 +87,7 @@ def collect(
     temperature: float,
     take_goals: bool,
     rng: np.random.Generator,
+    cost: JumpCost = JUMPS,
     check: Callable[[], None] = lambda: None,
 ) -> list[Trajectory]:
     """One trajectory per number of a task, run in parallel with Boltzmann exploration.
@@ -77,19 +100,26 @@ def collect(
         Rollout(tasks[number], chooser, take_goals=take_goals, dead_end_rule=dead_end_rule) for number in numbers
     ]
     states = [[rollout.state] for rollout in rollouts]
+    costs: list[list[float]] = [[] for _ in rollouts]
     for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
             states[i].append(step.successor)
+            costs[i].append(cost.of(step.tree, step.node))
         if rollouts and max(rollout.jumps for rollout in rollouts) >= horizon:
             break
     return [
-        Trajectory(number, rollout.goal, path, rollout.ending)
-        for number, rollout, path in zip(numbers, rollouts, states, strict=True)
+        Trajectory(number, rollout.goal, path, rollout.ending, own)
+        for number, rollout, path, own in zip(numbers, rollouts, states, costs, strict=True)
     ]
 
 
 def search(
-    policy: Policy, task: Task, number: int, decisions: int, check: Callable[[], None] = lambda: None
+    policy: Policy,
+    task: Task,
+    number: int,
+    decisions: int,
+    cost: JumpCost = JUMPS,
+    check: Callable[[], None] = lambda: None,
 ) -> Trajectory | None:
     """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None.
 
@@ -105,18 +135,21 @@ def search(
         check()
         if found.solution is not None:
             tree = decision.tree
-            states = [tree.state_of(int(tree.goal_nodes[0]))]
+            last = int(tree.goal_nodes[0])
+            states, costs = [tree.state_of(last)], [cost.of(tree, last)]
             step: SearchNode | None = node
             while step is not None:
                 states.append(step.state)
+                if step.parent is not None:
+                    costs.append(cost.of_actions(task, step.actions))
                 step = step.parent
-            return Trajectory(number, task.goal, states[::-1], Ending.SOLVED)
+            return Trajectory(number, task.goal, states[::-1], Ending.SOLVED, costs[::-1])
     return None
 
 
-def return_to_go(jumps: int, discount: float) -> float:
-    """Discounted return of a number of jumps, the last of which reaches the goal."""
-    return -sum(discount**i for i in range(jumps))
+def return_to_go(costs: Sequence[float], discount: float) -> float:
+    """Discounted return of jumps with these costs, the last of which reaches the goal; the discount is per jump."""
+    return -sum(discount**i * cost for i, cost in enumerate(costs))
 
 
 def transitions_of(
@@ -135,7 +168,8 @@ def transitions_of(
             goal=goal,
             tree_goal=trajectory.goal,
             final=end if i + 1 == last else Final.NO,
-            bound=return_to_go(last - i, discount) if reached else float("nan"),
+            bound=return_to_go(trajectory.costs[i:last], discount) if reached else float("nan"),
+            cost=trajectory.costs[i],
         )
         for i in range(first, last)
     ]
@@ -166,6 +200,7 @@ def pack_transitions(transitions: Sequence[Transition]) -> dict[str, NDArray[Any
         "task": np.array([transition.task for transition in transitions], np.int64),
         "final": np.array([int(transition.final) for transition in transitions], np.int64),
         "bound": np.array([transition.bound for transition in transitions], np.float64),
+        "cost": np.array([transition.cost for transition in transitions], np.float64),
     }
     for i, name in enumerate(CODES):
         parts = [column[i] for column in columns]
@@ -175,7 +210,7 @@ def pack_transitions(transitions: Sequence[Transition]) -> dict[str, NDArray[Any
 
 
 def unpack_transitions(arrays: dict[str, NDArray[Any]]) -> list[Transition]:
-    """Transitions from flat arrays. Equal goals become one object again."""
+    """Transitions from flat arrays. Equal goals become one object again. Without costs, every jump costs 1."""
     goals: dict[Goal, Goal] = {}
 
     def part(name: str, i: int) -> NDArray[np.int64]:
@@ -196,6 +231,7 @@ def unpack_transitions(arrays: dict[str, NDArray[Any]]) -> list[Transition]:
             tree_goal=goal("tree", i),
             final=Final(int(arrays["final"][i])),
             bound=float(arrays["bound"][i]),
+            cost=float(arrays["cost"][i]) if "cost" in arrays else 1.0,
         )
         for i in range(len(arrays["task"]))
     ]

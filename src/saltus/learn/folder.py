@@ -358,7 +358,8 @@ RunOutput = RunFolder | NumberedPolicies
 def save_policy_of(trainer: Trainer, path: Path, record: Mapping[str, Any], warn: Callable[[str], None]) -> bool:
     """Saves the current policy; whether that went well."""
     specs = trainer.configuration
-    file = PolicyFile.of(trainer.learner.player, trainer.tasks[0].domain, specs.encoding, specs.lookahead, record)
+    domain = trainer.tasks[0].domain
+    file = PolicyFile.of(trainer.learner.player, domain, specs.encoding, specs.lookahead, record, trainer.cost)
     try:
         save_policy(path, file)
     except SaltusError as error:
@@ -379,10 +380,12 @@ def log_entry(event: Event) -> dict[str, Any]:
         "problems": event.held_out.problems,
         "jumps": event.held_out.jumps,
         "actions": event.held_out.actions,
+        "cost": event.held_out.cost,
         "larger_solved": larger.solved if larger is not None else None,
         "larger_problems": larger.problems if larger is not None else None,
         "larger_jumps": larger.jumps if larger is not None else None,
         "larger_actions": larger.actions if larger is not None else None,
+        "larger_cost": larger.cost if larger is not None else None,
         "td_error": event.td_error,
     }
 

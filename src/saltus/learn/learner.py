@@ -44,6 +44,7 @@ class SampleArrays(Generic[Array]):
     after_mask: Array
     final: Array
     bound: Array
+    cost: Array
     weight: Array
     depth_index: Array
     """[samples, depths]: depth nodes in the order of their depths, padded with 0."""
@@ -91,6 +92,7 @@ def sample_arrays(batch: TrainingBatch, after_width: int, depth_width: int) -> S
         after_mask=after_mask,
         final=batch.final,
         bound=batch.bound,
+        cost=batch.cost,
         weight=batch.weight,
         depth_index=depth_index,
         depth_mask=depth_mask,
@@ -120,12 +122,13 @@ def loss_of(
             q = valuer(after, layers).q[samples.after_index]  # [samples, candidates]
             mask = samples.after_mask
             value = mellowmax(q, mask, spec.mellowmax_factor) if spec.bootstrap == "mellowmax" else maximum(q, mask)
-        target = td_target(value, samples.final, spec.discount, spec.dead_end, spec.least_target)
+        target = td_target(value, samples.cost, samples.final, spec.discount, spec.dead_end, spec.least_target)
     scores = network(now, layers)
     predictions = Predictions(
         q=scores.q.index_select(0, samples.chosen),
         target=target,
         bound=samples.bound,
+        cost=samples.cost,
         depth=scores.depth,
         depth_index=samples.depth_index,
         depth_mask=samples.depth_mask,

@@ -1,9 +1,9 @@
 """Stage `learn`: targets and losses, as pure functions of tensors.
 
-The paper's section "Learning Generalized Policies": the reward is -1 per jump; the value of a state is the mellowmax of
-the Q-values of its tree. The terms of the loss are the Huber loss of the TD error, the Huber loss of what exceeds the
-bounds of a trajectory that reached its goal, and a loss that ranks depth nodes. Rows are samples; masks are false for
-padding.
+The paper's section "Learning Generalized Policies": the reward of a jump is minus its cost, which is 1 in the paper
+(`TrainingSpec.cost`); the value of a state is the mellowmax of the Q-values of its tree. The terms of the loss are the
+Huber loss of the TD error, the Huber loss of what exceeds the bounds of a trajectory that reached its goal, and a loss
+that ranks depth nodes. Rows are samples; masks are false for padding.
 
 `TERMS` lists the terms by name, with their weights. To add a term, take `rank` as the example. It touches two files:
 
@@ -45,16 +45,19 @@ def maximum(q: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask.any(dim=1), highest, torch.zeros_like(highest))
 
 
-def td_target(value: Tensor, final: Tensor, discount: float, dead_end: float, least: float = 0.0) -> Tensor:
-    """-1 plus the discounted value of the successor; -1 if it is a goal, `dead_end` if it is a dead end.
+def td_target(
+    value: Tensor, cost: Tensor, final: Tensor, discount: float, dead_end: float, least: float = 0.0
+) -> Tensor:
+    """Discounted value of the successor minus the cost of the jump; minus the cost alone if it is a goal, `dead_end` if
+    it is a dead end.
 
     `least`, unless it is 0, bounds the first case from below: otherwise values sink without limit in regions that the
     goal cannot be reached from, but in which there is always another jump.
     """
-    target = discount * value - 1.0
+    target = discount * value - cost
     if least:
         target = target.clamp(min=least)
-    target = torch.where(final == int(Final.GOAL), torch.full_like(target, -1.0), target)
+    target = torch.where(final == int(Final.GOAL), -cost, target)
     return torch.where(final == int(Final.DEAD_END), torch.full_like(target, dead_end), target)
 
 
@@ -63,11 +66,12 @@ def huber(difference: Tensor) -> Tensor:
     return functional.huber_loss(difference, torch.zeros_like(difference), reduction="none")
 
 
-def bounds_loss(q: Tensor, bound: Tensor) -> Tensor:
-    """Huber loss of how far a Q-value is below the return of its trajectory, or above -1; 0 where `bound` is nan."""
+def bounds_loss(q: Tensor, bound: Tensor, cost: Tensor) -> Tensor:
+    """Huber loss of how far a Q-value is below the return of its trajectory, or above that of the jump alone; 0 where
+    `bound` is nan."""
     lower = torch.nan_to_num(bound, nan=-math.inf)
     below = (lower - q).clamp(min=0.0)
-    above = (q + 1.0).clamp(min=0.0)
+    above = (q + cost).clamp(min=0.0)
     known = ~torch.isnan(bound)
     return torch.where(known, huber(below) + huber(above), torch.zeros_like(q))
 
@@ -75,7 +79,8 @@ def bounds_loss(q: Tensor, bound: Tensor) -> Tensor:
 def rank_loss(z: Tensor, mask: Tensor) -> Tensor:
     """The paper's rank loss of depth scores [rows, depths], which are in the order of their depths.
 
-    A pair k < l has the weight 1 / (l - k). The loss is 0 for rows with fewer than two depths.
+    A pair k < l has the weight 1 / (l - k), where k and l are positions among the depths that occur: depths in actions
+    have gaps, which do not count. The loss is 0 for rows with fewer than two depths.
     """
     depths = torch.arange(z.shape[1], device=z.device)
     gap = (depths[None, :] - depths[:, None]).to(z.dtype)  # [k, l]
@@ -98,6 +103,8 @@ class Predictions:
     """[samples]"""
     bound: Tensor
     """[samples]: return of the trajectory; nan where it did not reach its goal."""
+    cost: Tensor
+    """[samples]: costs of the jumps."""
     depth: Tensor
     """[depth nodes]: scores of the depth nodes of all samples."""
     depth_index: Tensor
@@ -122,7 +129,7 @@ def _td_term(found: Predictions) -> Tensor:
 
 
 def _bounds_term(found: Predictions) -> Tensor:
-    return bounds_loss(found.q, found.bound)
+    return bounds_loss(found.q, found.bound, found.cost)
 
 
 def _rank_term(found: Predictions) -> Tensor:

@@ -100,6 +100,7 @@ class StepArrays(Generic[Array]):
                 after_mask=cutter.take(np.bool_, count, after),
                 final=cutter.take(np.int64, count),
                 bound=cutter.take(np.float32, count),
+                cost=cutter.take(np.float32, count),
                 weight=cutter.take(np.float32, count),
                 depth_index=cutter.take(np.int64, count, depth),
                 depth_mask=cutter.take(np.bool_, count, depth),

@@ -123,7 +123,8 @@ def check_validations(values: Mapping[str, Any]) -> None:
 
 def is_coverage(part: Coverage) -> bool:
     """Whether the numbers can be those of a validation."""
-    return 0 <= part.solved <= part.problems < 1 << 62 and 0 <= part.jumps < 1 << 62 and 0 <= part.actions < 1 << 62
+    numbers_fit = 0 <= part.jumps < 1 << 62 and 0 <= part.actions < 1 << 62 and (part.cost is None or part.cost >= 0)
+    return 0 <= part.solved <= part.problems < 1 << 62 and numbers_fit
 
 
 # -- stores ----------------------------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def is_coverage(part: Coverage) -> bool:
 
 def numbers(name: str, tensor: torch.Tensor) -> NDArray[Any]:
     """A list of numbers in a state as an array."""
-    kind = torch.float64 if name.endswith((".bound", ".priority")) else torch.int64
+    kind = torch.float64 if name.endswith((".bound", ".cost", ".priority")) else torch.int64
     if tensor.dtype != kind or tensor.dim() != 1:
         raise DamageError(f"{name}: expected {kind} numbers in one dimension, found {tensor.dtype}, {tensor.dim()}")
     return tensor.numpy()
@@ -141,6 +142,8 @@ def check_store(trainer: Trainer, name: str, arrays: Mapping[str, NDArray[Any]],
     """Checks a replay store: its transitions, their priorities, and where the next one goes."""
     offsets = tuple(f"{part}_offset" for part in CODES)
     wanted = ("task", "final", "bound", "priority", *CODES, *offsets)
+    if "cost" in arrays or trainer.spec.cost != "jumps":  # older states do not say that every jump costs 1
+        wanted = (*wanted, "cost")
     if arrays.keys() != set(wanted):
         raise DamageError(f"{name}: expected {', '.join(wanted)}")
     count, capacity = len(arrays["task"]), trainer.spec.replay
@@ -155,6 +158,8 @@ def check_store(trainer: Trainer, name: str, arrays: Mapping[str, NDArray[Any]],
             raise DamageError(f"{name}.{key}: {len(arrays[key]):,} numbers for {count:,} transitions")
     if not (np.isfinite(arrays["priority"]) & (arrays["priority"] > 0)).all():
         raise DamageError(f"{name}.priority: expected finite numbers above 0")
+    if "cost" in arrays and not (np.isfinite(arrays["cost"]) & (arrays["cost"] > 0)).all():
+        raise DamageError(f"{name}.cost: expected finite numbers above 0")
     if np.isinf(arrays["bound"]).any():
         raise DamageError(f"{name}.bound: expected finite numbers")
     if not np.isin(arrays["final"], list(Final)).all():

@@ -32,7 +32,7 @@ from saltus.graph import Vocabulary
 from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
 from saltus.learn.events import EpisodeReport, Event
-from saltus.learn.experience import Trajectory, Transition, collect, search, transitions_of
+from saltus.learn.experience import Trajectory, Transition, collect, jump_cost, search, transitions_of
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import Learner, StepResult
 from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
@@ -133,8 +133,15 @@ class Trainer:
         self.vocabulary = Vocabulary.of(tasks[0].domain, configuration.encoding)
         network = make_network(configuration, self.vocabulary, seed)
         self.learner = Learner(network, configuration, device)
+        self.cost = jump_cost(self.spec, self.tasks, configuration.lookahead)
+        """What jumps cost, and so what the policy's Q-values count."""
         self._policy = LearnedPolicy(
-            self.learner.player, configuration.encoding, configuration.lookahead, self.vocabulary, threads=threads
+            self.learner.player,
+            configuration.encoding,
+            configuration.lookahead,
+            self.vocabulary,
+            threads=threads,
+            cost=self.cost,
         )
         self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
         self.original = Replay(self.spec.replay, self.spec.alpha)
@@ -164,7 +171,7 @@ class Trainer:
         return [lifted_subgoals(task, rng, spec.hindsight_atoms, spec.hindsight_variants) for task in self.tasks]
 
     def start_from(self, file: PolicyFile) -> None:
-        """Begins with the weights of a policy, whose lookahead, layers and precision may differ from the run's."""
+        """Begins with the weights of a policy, whose lookahead, layers, precision and cost may differ from its own."""
         file.check_domain(self.tasks[0].domain)
         own = self.configuration
         spec = replace(file.network.spec, layers=own.model.layers, precision=own.model.precision)
@@ -324,6 +331,7 @@ class Trainer:
             temperature=temperature,
             take_goals=self.spec.take_goals,
             rng=self.random["exploration"],
+            cost=self.cost,
             check=self._check,
         )
 
@@ -341,7 +349,10 @@ class Trainer:
         guide: Policy = self.policy()
         if spec.search_by == "goal-count":
             guide = GoalCountPolicy(self.random["search"], self.configuration.lookahead)
-        found = (search(guide, self.tasks[number], number, spec.search_decisions, self._check) for number in failed)
+        found = (
+            search(guide, self.tasks[number], number, spec.search_decisions, self.cost, self._check)
+            for number in failed
+        )
         return [trajectory for trajectory in found if trajectory is not None]
 
     def _store(self, trajectories: Sequence[Trajectory]) -> None:
@@ -443,7 +454,8 @@ class Trainer:
             self._td_errors.clear()
         result = Validation(self.episode, held_out, larger, td_error)
         self.validations.append(result)
-        is_better = self.best is None or result.key(spec.selection) > self.best.key(spec.selection)
+        by = spec.selection, spec.cost
+        is_better = self.best is None or result.key(*by) > self.best.key(*by)
         if is_better or not self.can_select:
             self.best = result
         self._validated_at = time.monotonic()

@@ -18,11 +18,17 @@ class Coverage:
     solved: int
     jumps: int
     actions: int
+    cost: float | None = None
+    """Total cost of the plans; None unless the problems have action costs."""
 
     @property
     def share(self) -> float:
         """Share of the problems that were solved; 1 if there are none."""
         return self.solved / self.problems if self.problems else 1.0
+
+    def length(self, unit: str) -> float:
+        """Total length of the plans of a policy that counts this unit: their cost if it counts costs, else actions."""
+        return self.cost if unit == "costs" and self.cost is not None else self.actions
 
     def __str__(self) -> str:
         return f"{self.solved} of {self.problems}, {self.actions:,} actions"
@@ -49,17 +55,22 @@ def measure(
     rollouts = [Rollout(task, take_goals=take_goals, dead_end_rule=rule) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
+    costs = [0.0] * len(tasks)
     for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
             actions[i] += int(step.tree.length[step.node])
+            if tasks[i].has_costs:
+                costs[i] += sum(tasks[i].action_cost(action) for action in step.actions)
             if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:
                 rollouts[i].ending = Ending.STUCK
     solved = [i for i, rollout in enumerate(rollouts) if rollout.ending is Ending.SOLVED]
+    has_costs = any(task.has_costs for task in tasks)
     return Coverage(
         problems=len(tasks),
         solved=len(solved),
         jumps=sum(rollouts[i].jumps for i in solved),
         actions=sum(actions[i] for i in solved),
+        cost=sum(costs[i] if tasks[i].has_costs else actions[i] for i in solved) if has_costs else None,
     )
 
 
@@ -77,12 +88,16 @@ class Validation:
     td_error: float
     """Mean absolute TD error since the last regular validation."""
 
-    def key(self, selection: str) -> tuple[float, ...]:
-        """What checkpoints are compared by, the larger the better; see `TrainingSpec.selection`."""
+    def key(self, selection: str, unit: str = "jumps") -> tuple[float, ...]:
+        """What checkpoints are compared by, the larger the better; see `TrainingSpec.selection`.
+
+        `unit` is what the policy counts: among equal coverage, the cheapest plans win if it counts costs, the shortest
+        ones otherwise.
+        """
         if selection == "paper":
-            return self.held_out.solved, -self.held_out.actions, -self.td_error
+            return self.held_out.solved, -self.held_out.length(unit), -self.td_error
         larger = self.larger or Coverage(0, 0, 0, 0)
-        return self.held_out.solved + larger.solved, -(self.held_out.actions + larger.actions)
+        return self.held_out.solved + larger.solved, -(self.held_out.length(unit) + larger.length(unit))
 
     @property
     def complete(self) -> bool:

@@ -13,15 +13,19 @@ from saltus.lookahead.actions import (
     random_action,
     successor_state,
 )
+from saltus.lookahead.cost import JUMPS, UNITS, JumpCost
 from saltus.lookahead.frozen import keeps_goals
 from saltus.lookahead.search import Situation, lookahead, lookahead_batch
 from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
 
 __all__ = [
+    "JUMPS",
     "KINDS",
     "ROOT_SUCCESSORS",
+    "UNITS",
     "Conjunction",
+    "JumpCost",
     "LookaheadSpec",
     "LookaheadTree",
     "Situation",

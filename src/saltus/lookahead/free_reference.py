@@ -9,6 +9,7 @@
     moves within an agent's places are no successors; a move that leaves them is one
     a place that the goal wants is a successor of its own, reached by the walk alone
 
+Of the root's successors that differ only by walks, only the first is in the tree.
 Walks are shortest: places are visited breadth first, moves in contract order. An agent that a state puts at several
 places, or nowhere, does not walk.
 """
@@ -168,7 +169,7 @@ def count_successors(task: Task, moves: FreeMoves, places: Places) -> int:
 
 
 def successors(task: Task, moves: FreeMoves, goal: Goal, places: Places, is_root: bool) -> Iterator[Successor]:
-    """Successors modulo free moves: walks alone first, then actions in contract order.
+    """Successors modulo free moves: walks alone first, then schemas in domain order, each by the length of its walks.
 
     Walks away from where the goal does not want an agent, and single moves that others may take away, start at the root
     of a tree only.
@@ -177,10 +178,12 @@ def successors(task: Task, moves: FreeMoves, goal: Goal, places: Places, is_root
         yield from _walks_alone(places, goal, agent, is_root)
     closure = places.closure()
     for number, schema in enumerate(task.schemas):
-        for binding in bindings(task, closure, schema.parameters, relaxed_precondition(task, moves, number)):
-            successor = _successor(task, moves, places, Action(number, binding), is_root)
-            if successor is not None:
-                yield successor
+        found = [
+            _successor(task, moves, places, Action(number, binding), is_root)
+            for binding in bindings(task, closure, schema.parameters, relaxed_precondition(task, moves, number))
+        ]
+        known = [successor for successor in found if successor is not None]
+        yield from sorted(known, key=lambda successor: (len(successor.walks), successor.action))
 
 
 def _walks_alone(places: Places, goal: Goal, agent: Agent, is_root: bool) -> Iterator[Successor]:

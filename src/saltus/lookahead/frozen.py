@@ -4,7 +4,8 @@ A preference, not a test for dead ends: some problems are solved only by undoing
 done later does not shut off what must be done first. `frozen_reference.py` has the definition of its two forms.
 
 Cost: the actions of a task are grounded once. Then the weak form takes as long as a few calls to `is_dead_end`. The
-strong form needs little of the relaxation; it searches for one goal after the other among the places of its own objects.
+strong form needs little of the relaxation; it searches for one goal after the other among the places of its own
+objects.
 """
 
 from __future__ import annotations

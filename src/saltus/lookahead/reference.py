@@ -8,7 +8,8 @@
         other successors (the IW(0) step)
 
 `root_successors` may restrict the IW(0) step; `capacity` limits the number of novel nodes at each depth. The paper's
-sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW.
+sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW. `max_better` stops the tree from
+growing; `max_encoded` limits what is kept of the finished tree (`budget_reference.py`).
 
 Modulo free moves (`free_moves`), the successors of a node are those of `free_reference.py`. An added atom that says
 where an agent is has one feature, that the agent is somewhere; unless the goal mentions the atom, or a move that cannot
@@ -22,11 +23,12 @@ class of interchangeable actions (`root_successors`). The paper does none of thi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
 
+from saltus.lookahead.budget_reference import choose_encoded
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves
 from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
 from saltus.lookahead.spec import LookaheadSpec
@@ -146,7 +148,7 @@ def lookahead(
     if mode == "auto":
         mode = "classes" if spec.width == 1 and root_actions > spec.max_root_actions else "all"
     nodes = [Node(-1, 0, 0, None, root, True, True)]
-    truncated = False
+    truncated = stopped = False
     try:
         if spec.kind != "flat":
             novelty.mark(root, root)
@@ -154,17 +156,20 @@ def lookahead(
         _expand_root(task, goal, spec, mode, ahead, nodes, novelty)
         level = 1
         _bound_level(goal, spec, mode, nodes, level)
-        while spec.kind != "flat" and level < len(nodes):
+        while spec.kind != "flat" and level < len(nodes) and not stopped:
             end = len(nodes)
             for number in range(level, end):
                 if nodes[number].expand:
+                    stopped = has_enough(goal, spec, nodes)
+                    if stopped:
+                        break
                     _expand(task, goal, spec, number, nodes, novelty)
             _bound_level(goal, spec, mode, nodes, end)
             level = end
     except _FullError:
         truncated = True
         _bound_level(goal, spec, mode, nodes, next(i for i, n in enumerate(nodes) if n.depth == nodes[-1].depth))
-    return _finish(task, root, goal, spec, nodes, root_actions, mode, truncated)
+    return _finish(task, root, goal, spec, nodes, root_actions, mode, truncated, stopped)
 
 
 def _append(spec: LookaheadSpec, nodes: list[Node], node: Node) -> None:
@@ -194,13 +199,18 @@ def _expand_root(
 ) -> None:
     root = nodes[0].state
     atoms = frozenset(root)
-    distinct = {root}
+
+    def up_to_walks(state: State) -> State:
+        return Places(task, novelty.moves, frozenset(state)).canonical(goal) if novelty.moves else state
+
+    distinct = {up_to_walks(root)}
     for successor in first_of_classes(task, root, goal, ahead) if mode == "classes" else ahead:
         child = State(successor.atoms)
         novel = spec.kind == "flat" or novelty.mark(successor.adds - atoms, child, successor.leaves)
-        if child in distinct or (mode == "novel" and not novel):
+        kept = up_to_walks(child)
+        if kept in distinct or (mode == "novel" and not novel):
             continue
-        distinct.add(child)
+        distinct.add(kept)
         length = len(successor.walks) + 1
         _append(spec, nodes, Node(0, 1, length, successor.action, child, novel, novel or spec.expand_root_successors))
     if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as seen, too
@@ -232,6 +242,14 @@ def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], 
         nodes[first:] = [node for i, node in enumerate(nodes[first:], start=first) if i not in dropped]
 
 
+def has_enough(goal: Goal, spec: LookaheadSpec, nodes: Sequence[Node]) -> bool:
+    """Whether the tree holds so many nodes with more satisfied goals than its root that no further one is expanded."""
+    if spec.max_better is None:
+        return False
+    at_root = satisfied(goal, nodes[0].state)
+    return sum(satisfied(goal, node.state) > at_root for node in nodes) >= spec.max_better
+
+
 def satisfied(goal: Goal, state: State) -> int:
     """Number of goal literals that hold."""
     total = len(goal.positive) + len(goal.negative)
@@ -247,7 +265,15 @@ def _finish(
     root_actions: int,
     mode: str,
     truncated: bool,
+    stopped: bool,
 ) -> LookaheadTree:
+    made = len(nodes)
+    if spec.max_encoded is not None:
+        parents = [node.parent for node in nodes]
+        goals = [satisfied(goal, node.state) for node in nodes]
+        total = len(goal.positive) + len(goal.negative)
+        kept = choose_encoded(parents, goals, total, spec.max_encoded)
+        nodes = [replace(nodes[i], parent=kept.index(parents[i]) if i else -1) for i in kept]
     arguments = [list(node.action.arguments) if node.action else [] for node in nodes]
     added = [np.setdiff1d(node.state.codes, root.codes) for node in nodes]
     deleted = [np.setdiff1d(root.codes, node.state.codes) for node in nodes]
@@ -272,6 +298,8 @@ def _finish(
         root_actions=root_actions,
         root_successors=mode,
         truncated=truncated,
+        stopped=stopped,
+        left_out=made - len(nodes),
     )
 
 

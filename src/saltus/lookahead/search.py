@@ -64,6 +64,8 @@ def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
         ROOT_SUCCESSORS[spec.root_successors],
         spec.expand_root_successors,
         spec.keep_root_successors,
+        spec.max_better or 0,
+        spec.max_encoded or 0,
         spec.max_nodes,
         spec.max_atoms,
         spec.max_root_actions,
@@ -93,4 +95,6 @@ def _wrap(situation: Situation, spec: LookaheadSpec, tree: _kernel.Tree) -> Look
         root_actions=tree.root_actions,
         root_successors=_ROOT_NAMES[tree.root],
         truncated=tree.truncated,
+        stopped=tree.stopped,
+        left_out=tree.left_out,
     )

@@ -63,6 +63,14 @@ class LookaheadSpec:
     """Test of states with more goals than the root: can every missing goal still be reached by itself while the reached
     ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:
     no test. Trees do not depend on it; policies prefer jumps after which it holds."""
+    max_better: int | None = None
+    """The tree stops growing once it holds this many states with more satisfied goals than the root: no further state
+    is expanded, the root always is. A key: a limit for trees that are too large."""
+    max_encoded: int | None = None
+    """Largest number of nodes of a finished tree, not counting the root, that are kept for the network: goal states
+    first, then states with more satisfied goals than the root, then all others; within each, in the order they were
+    found. A node is kept together with its ancestors, or left out if they do not fit. A key: a limit for trees that are
+    too large."""
     max_nodes: int = 1_000_000
     """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated. A key: a limit."""
     max_atoms: int = 100_000_000
@@ -94,9 +102,9 @@ class LookaheadSpec:
             raise ConfigurationError("lookahead: root_successors=classes needs width=1")
         if self.width == 2 and self.free_moves:
             raise ConfigurationError("lookahead: free_moves needs width=1")
-        for name in ("capacity", "max_nodes", "max_atoms", "max_root_actions"):
+        for name in ("capacity", "max_better", "max_encoded", "max_nodes", "max_atoms", "max_root_actions"):
             value = getattr(self, name)
-            if value is None and name == "capacity":
+            if value is None and name in ("capacity", "max_better", "max_encoded"):
                 continue
             if type(value) is not int:
                 raise ConfigurationError(f"lookahead: {name} is {value!r}, expected a whole number")

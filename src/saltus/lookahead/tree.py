@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.errors import SaltusError
-from saltus.lookahead.free_moves import walks_before
+from saltus.lookahead.free_moves import canonical_state, walks_before
 from saltus.lookahead.spec import LookaheadSpec
 from saltus.task import Action, Goal, Plan, State, Task
 from saltus.task.reference import is_applicable, successor
@@ -53,6 +53,11 @@ class LookaheadTree:
     """all, classes or novel: what was used, also where `auto` was asked for."""
     truncated: bool
     """Whether the tree was cut off by `max_nodes`, by `max_atoms`, or for lack of memory."""
+    stopped: bool
+    """Whether states were not expanded because of `max_better`; every successor of the root is in the tree all the
+    same."""
+    left_out: int
+    """Number of nodes left out because of `max_encoded`."""
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -61,6 +66,12 @@ class LookaheadTree:
     def novel_count(self) -> int:
         """Number of novel nodes, including the root."""
         return int(self.novel.sum())
+
+    @property
+    def has_all_successors(self) -> bool:
+        """Whether it is certain that every distinct successor of the root is in the tree."""
+        dropped = self.spec.capacity is not None and not self.spec.keep_root_successors
+        return not (self.truncated or self.left_out or dropped) and self.root_successors == "all"
 
     @cached_property
     def goal_nodes(self) -> NDArray[np.intp]:
@@ -81,6 +92,10 @@ class LookaheadTree:
         """State of a node."""
         kept = difference(self.root.codes, self.deleted_of(node))
         return State(np.concatenate([kept, self.added_of(node)]))
+
+    def up_to_walks(self, state: State) -> State:
+        """The state that stands for all states from which agents only have to walk to be in this one."""
+        return canonical_state(self.task, state, self.goal) if self.spec.free_moves else state
 
     def find(self, state: State) -> int:
         """First node with this state, which may be the root; -1 if there is none."""

@@ -1,8 +1,8 @@
 """Stage `model`: the description in a policy file, read without the weights and without PyTorch.
 
 A policy file is a safetensors file whose metadata holds one JSON object: version, encoding, lookahead, sizes of the
-network, vocabulary, signature of the domain, and a record of the training. `schema.py` checks it; the weights are read
-in `policy_file.py`.
+network, vocabulary, signature of the domain, what the Q-values count, and a record of the training. `schema.py` checks
+it; the weights are read in `policy_file.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Stage `model`: policy files: the weights as safetensors, everything else as JSON in the same file.
 
 A file holds the format's version, encoding, vocabulary, lookahead, sizes of the network, the signature of the domain it
-was trained on, and a record of its training (`description.py` reads these alone). It contains no code, and nothing is
-unpickled. A file is checked (`schema.py`) before memory is taken for its weights. A policy is used only with a domain
-of the same signature; the domain's name does not matter.
+was trained on, what its Q-values count, and a record of its training (`description.py` reads these alone). It contains
+no code, and nothing is unpickled. A file is checked (`schema.py`) before memory is taken for its weights. A policy is
+used only with a domain of the same signature; the domain's name does not matter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from safetensors.torch import load, save
 from saltus.errors import ConfigurationError, PolicyError
 from saltus.files import write_whole
 from saltus.graph import EncodingSpec, Vocabulary
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec
 from saltus.model.description import opened
 from saltus.model.rgnn import RelationalNetwork
 from saltus.model.schema import FORMAT, VERSION, PolicyDescription, check_header
@@ -40,6 +40,8 @@ class PolicyFile:
     signature: Signature
     record: Mapping[str, Any] = field(default_factory=dict)
     """How it was trained: plain values."""
+    cost: JumpCost = JUMPS
+    """What its Q-values count."""
 
     @classmethod
     def of(
@@ -49,12 +51,14 @@ class PolicyFile:
         encoding: EncodingSpec,
         lookahead: LookaheadSpec,
         record: Mapping[str, Any] | None = None,
+        cost: JumpCost = JUMPS,
     ) -> PolicyFile:
         """Policy file of a network that was made for the domain's vocabulary; any other network is refused."""
         vocabulary = Vocabulary.of(domain, encoding)
         if network.arities != tuple(relation.arity for relation in vocabulary) or network.encoding != encoding.kind:
             raise ConfigurationError("the network was not made for this domain and encoding")
-        return cls(network, encoding, lookahead, vocabulary, domain_signature(domain), dict(record or {}))
+        signature = domain_signature(domain)
+        return cls(network, encoding, lookahead, vocabulary, signature, dict(record or {}), cost)
 
     def check_domain(self, domain: Domain) -> None:
         """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
@@ -71,6 +75,7 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
         "model": asdict(policy.network.spec),
         "vocabulary": policy.vocabulary.to_json(),
         "domain": policy.signature,
+        "cost": asdict(policy.cost),
         "record": policy.record,
     }
     kind = torch.float16 if half else torch.float32
@@ -107,4 +112,5 @@ def _build(description: PolicyDescription, content: bytes) -> PolicyFile:
         description.vocabulary,
         description.signature,
         description.record,
+        description.cost,
     )

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from saltus.errors import ConfigurationError, InputError, shorten
 from saltus.graph import ENCODINGS, Candidate, EncodingSpec, Vocabulary
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec
 from saltus.model.spec import ModelSpec
 from saltus.model.tensor_file import DamageError, Header, TensorEntry, kind_of, parse_json
 from saltus.pddl.signature import KINDS, SCHEMA_START, Signature
@@ -48,6 +48,8 @@ class PolicyDescription:
     """Of the domain it was trained on."""
     record: Mapping[str, Any]
     """How it was trained: any plain values."""
+    cost: JumpCost = JUMPS
+    """What its Q-values count; jumps if the file does not say."""
 
     @property
     def method(self) -> str:
@@ -94,12 +96,12 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         raise DamageError(f"version: expected a whole number from 1 on, found {kind_of(version)}")
     if version > VERSION:
         raise DamageError(f"format version {version}, this program reads up to {VERSION}; update saltus")
-    known = ("format", "version", "encoding", "lookahead", "model", "vocabulary", "domain", "record")
-    for key in known:
+    needed = ("format", "version", "encoding", "lookahead", "model", "vocabulary", "domain", "record")
+    for key in needed:
         if key not in values:
             raise DamageError(f"{key}: missing")
     for key in values:
-        if key not in known:
+        if key not in (*needed, "cost"):
             raise DamageError(f"unknown field {shorten(key)!r}")
     encoding = read_spec(EncodingSpec, values["encoding"], "encoding")
     lookahead = read_spec(LookaheadSpec, values["lookahead"], "lookahead")
@@ -116,6 +118,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         _vocabulary(values["vocabulary"]),
         _signature(values["domain"]),
         values["record"],
+        read_spec(JumpCost, values.get("cost", {}), "cost"),
     )
 
 

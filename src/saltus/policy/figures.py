@@ -97,6 +97,7 @@ class Figures:
     greedy_outcome: Outcome | None = declare(Kind.OUTCOME, "How the greedy rollout ended, even if a search followed.")
     tree_nodes: int | None = declare(Kind.COUNT, "States of all lookahead trees.")
     largest_tree: int | None = declare(Kind.COUNT, "States of the largest lookahead tree.")
+    left_out_nodes: int | None = declare(Kind.COUNT, "States of all trees left out because of `max_encoded`.")
     goals: int | None = declare(Kind.COUNT, "Largest number of goal literals true in a state jumped to.")
     goal_count: int | None = declare(Kind.COUNT, "Goal literals of the problem.")
     seconds_read: float | None = declare(Kind.SECONDS, "Time to read the files.")

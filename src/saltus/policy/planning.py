@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from saltus.lookahead import LookaheadSpec, Situation
+from saltus.lookahead import JUMPS, LookaheadSpec, Situation
 from saltus.pddl import Domain
 from saltus.policy.figures import Figures
 from saltus.policy.improve import improvements
@@ -65,6 +65,8 @@ class Planner(ABC):
     def __init__(self, lookahead: LookaheadSpec) -> None:
         self.lookahead = lookahead
         """Trees it wants."""
+        self.cost = JUMPS
+        """What its Q-values count."""
         self.clock = Clock()
         """What its decisions cost so far."""
 
@@ -170,6 +172,7 @@ class _Planning:
             search_decisions=0,
             goal_search_decisions=0,
             tree_nodes=0,
+            left_out_nodes=0,
             largest_tree=0,
             goals=total - initial,
             goal_count=total,
@@ -260,12 +263,19 @@ class _Planning:
                 if searches[turn].solution is None:
                     yield self.now
             elif turn == GOAL_SEARCH:
-                del steps[GOAL_SEARCH]  # it has seen every state, and so will the search around the policy
+                del steps[GOAL_SEARCH]  # its trees held no other state, and nor will those of the policy's search
             elif not self.expired():
-                yield self.end(Outcome.FAILED, detail="the search has exhausted all reachable states")
+                yield self.end(Outcome.FAILED, detail=self._exhausted())
                 return
         self.actions = searches[turn].solution or []
         yield self.found(turn)
+
+    def _exhausted(self) -> str:
+        """What a search without a plan has shown: that there is none, only if its trees held all successors."""
+        trees, incomplete = len(self.search.nodes), len(self.search.incomplete)
+        if not incomplete:
+            return "the search has exhausted all reachable states"
+        return f"the search has tried every state of its trees, but {incomplete:,} of {trees:,} may lack successors"
 
     def _search_steps(self) -> Iterator[tuple[SearchNode, Decision]]:
         if self.last is not None:
@@ -291,7 +301,7 @@ class _Planning:
         """Measures a decision: every figure that changes with one is counted here."""
         nodes = len(decision.tree)
         self.now = replace(
-            self.now.plus(tree_nodes=nodes, **counts),
+            self.now.plus(tree_nodes=nodes, left_out_nodes=decision.tree.left_out, **counts),
             largest_tree=max(self.now.largest_tree or 0, nodes),
             goals=max(self.now.goals or 0, goals),
             seconds=self.seconds(),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.graph.encodings import method_name
-from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
+from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situation, lookahead_batch
 from saltus.pddl import Domain
 from saltus.pddl.signature import Signature, check_signature
 from saltus.policy.planning import Planner
@@ -47,8 +47,10 @@ class LearnedPolicy(Planner):
         signature: Signature | None = None,
         name: str = "",
         domain: str = "",
+        cost: JumpCost = JUMPS,
     ) -> None:
         super().__init__(lookahead)
+        self.cost = cost
         self.network = network
         self.encoding = encoding
         self.vocabulary = vocabulary
@@ -78,6 +80,7 @@ class LearnedPolicy(Planner):
             threads=threads,
             signature=file.signature,
             domain=str(file.record.get("domain", "")),
+            cost=file.cost,
         )
 
     @classmethod
@@ -94,6 +97,7 @@ class LearnedPolicy(Planner):
             repr(self.name) if self.name else "unsaved",
             self.method,
             f"trained on {self.domain}" if self.domain else "",
+            f"counts {self.cost.unit}" if self.cost.unit != "jumps" else "",
             f"{self.layers or self.network.spec.layers} layers",
             f"on {next(self.network.parameters()).device.type}",
         ]

@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, is_dead_end
+from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situation, is_dead_end
 from saltus.policy.choose import Chooser, Greedy
 from saltus.task import Action, Goal, State, Task
 
@@ -43,6 +43,11 @@ class Policy(Protocol):
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """One decision per situation."""
+
+
+def cost_of(policy: Policy) -> JumpCost:
+    """What the policy's Q-values count: its `cost`, or jumps if it has none."""
+    return getattr(policy, "cost", JUMPS)
 
 
 class Ending(StrEnum):
@@ -147,7 +152,8 @@ class Rollout:
         """Whether a goal state in the tree is taken whatever its Q-value; the paper takes the best Q-value."""
         self.dead_end_rule = dead_end_rule
         self.state = task.initial_state
-        self.visited = {self.state}
+        self.visited: set[State] = set()
+        """States visited, up to walks if moves are free."""
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self.jumps = 0
         self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
@@ -160,6 +166,7 @@ class Rollout:
     def advance(self, decision: Decision) -> Step | None:
         """The jump taken; None if there is none, in which case the rollout has ended."""
         tree = decision.tree
+        self.visited.add(tree.up_to_walks(self.state))
         found = self._pick(decision)
         if found is None:
             if self.ending is None:
@@ -169,7 +176,6 @@ class Rollout:
         solved = self.goal.holds(successor)
         step = Step(self.state, tree, decision.q, node, successor, solved)
         self.state = successor
-        self.visited.add(successor)
         self.jumps += 1
         if solved:
             self.ending = Ending.SOLVED
@@ -185,7 +191,7 @@ class Rollout:
         before = len(self.dead_ends)
         for candidate in self.chooser.order(decision.q):
             successor = tree.state_of(candidate + 1)
-            if successor in self.visited:
+            if tree.up_to_walks(successor) in self.visited:
                 continue
             is_tested = self.dead_end_rule is DeadEndRule.AVOID and len(self.dead_ends) - before < MAX_DEAD_ENDS
             if not is_tested or successor not in self.dead_ends:

@@ -1,11 +1,13 @@
 """Stage `policy`: search around a policy: best-first over jumps, with backtracking, after the greedy rollout failed.
 
 A search node is a state that the policy has decided about: its tree and a Q-value for each of the tree's states. The
-open list holds the candidates of all such states. Two queues take turns; both order candidates by jumps so far minus a
-weight times the Q-value. One has a large weight: it goes on where the policy is most confident, and so repairs mistakes
-near the end. The other has weight 1: Q-values count jumps to go, so this is the order of A*, which also revises early
-jumps. Neither drops a candidate: every distinct successor of a state is in its tree, so the search ends without a plan
-only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`).
+open list holds the candidates of all such states. Two queues take turns; both order candidates by the cost so far minus
+a weight times the Q-value. One has a large weight: it goes on where the policy is most confident, and so repairs
+mistakes near the end. The other has weight 1: Q-values are costs to go, so this is the order of A*, which also revises
+early jumps. What a jump costs (1, its actions, or their costs) is what the policy's Q-values count (`JumpCost`).
+Neither queue drops a candidate. As long as every distinct successor of a state is in its tree, the search ends without
+a plan only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete`
+holds the search nodes of whose trees this is not certain.
 
 Cost: one decision per search node. Of a tree only order and values are kept, eight bytes per state, and each queue
 holds only the next candidate of every search node. The kernel makes a tree again when one of its states is needed,
@@ -24,7 +26,7 @@ from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadTree, Situation, lookahead
 from saltus.policy.choose import tolerance
-from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy
+from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy, cost_of
 from saltus.task import Action, Goal, State, Task
 
 WEIGHTS = (10.0, 1.0)
@@ -43,7 +45,8 @@ class SearchNode:
     parent: SearchNode | None
     actions: tuple[Action, ...] = field(repr=False)
     """Actions from the parent's state to this one."""
-    jumps: int
+    cost: float
+    """Cost of the jumps so far, as the policy counts it."""
     candidates: NDArray[np.int32] = field(repr=False)
     """Nodes of the tree by descending Q-value; among equal values, in the order of the tree."""
     q: NDArray[np.float32] = field(repr=False)
@@ -60,7 +63,7 @@ class SearchNode:
 
 
 class _Queue:
-    """The next candidate of every search node, ordered by jumps so far minus weight times Q-value."""
+    """The next candidate of every search node, ordered by cost so far minus weight times Q-value."""
 
     def __init__(self, weight: float) -> None:
         self.weight = weight
@@ -68,7 +71,7 @@ class _Queue:
 
     def push(self, node: SearchNode, position: int) -> None:
         if position < len(node.candidates):
-            priority = round(node.jumps - self.weight * float(node.q[position]), 4)
+            priority = round(node.cost - self.weight * float(node.q[position]), 4)
             heapq.heappush(self.heap, (priority, node.number, position))
 
     def pop(self, nodes: Sequence[SearchNode]) -> tuple[SearchNode, int]:
@@ -92,11 +95,14 @@ class JumpSearch:
         dead_ends: DeadEnds | None = None,
     ) -> None:
         self.policy = policy
+        self.cost = cost_of(policy)
         self.task = task
         self.goal = task.goal if goal is None else goal
         self.nodes: list[SearchNode] = []
         self.known: set[State] = set()
         self.solution: list[Action] | None = None
+        self.incomplete: set[int] = set()
+        """Numbers of the search nodes whose tree may lack successors: cut off, nodes left out, one per class only."""
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self._expired = expired
         self._dead_end_nodes: dict[int, bool] = {}
@@ -109,12 +115,14 @@ class JumpSearch:
         """The search node of a decision; `actions` lead to its state from the parent's."""
         tree = decision.tree
         order = _ranking(decision.q)
-        jumps = 0 if parent is None else parent.jumps + 1
+        cost = 0.0 if parent is None else parent.cost + self.cost.of_actions(self.task, actions)
         node = SearchNode(
-            len(self.nodes), tree.root, parent, tuple(actions), jumps, order + 1, decision.q[order].astype(np.float32)
+            len(self.nodes), tree.root, parent, tuple(actions), cost, order + 1, decision.q[order].astype(np.float32)
         )
         self.nodes.append(node)
-        self.known.add(tree.root)
+        self.known.add(tree.up_to_walks(tree.root))
+        if not tree.has_all_successors:
+            self.incomplete.add(node.number)
         for queue in self._queues:
             queue.push(node, 0)
         if self.solution is None and len(tree.goal_nodes):
@@ -150,9 +158,10 @@ class JumpSearch:
                 continue
             tree = self._tree(node)
             if candidate >= len(tree):  # made again with less memory left, and truncated earlier
+                self.incomplete.add(node.number)
                 continue
             state = tree.state_of(candidate)
-            if state in self.known:
+            if tree.up_to_walks(state) in self.known:
                 continue
             if self._is_dead_end(state):
                 if node.number not in self._dead_end_nodes:  # if the node is one, so are all its candidates

@@ -150,7 +150,8 @@ function drawJump(step) {
   const hidden = step.hidden.reduce((sum, n) => sum + n, 0);
   const size = `${count(step.size, "node")}, depth ${step.hidden.length - 1}`;
   byId("caption").textContent = `Lookahead tree of jump ${current + 1}: ${size}` +
-    (hidden ? `; ${count(hidden, "node")} hidden` : "") + (step.cut ? "; the tree was truncated" : "");
+    (hidden ? `; ${count(hidden, "node")} hidden` : "") +
+    (step.left_out ? `; ${count(step.left_out, "node")} left out` : "") + (step.cut ? "; the tree was truncated" : "");
   let reason = "the best Q in the tree";
   if (step.solved) reason = "a goal state, taken regardless of its Q";
   else if (step.rank > 1)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from saltus.errors import plural
-from saltus.policy import DeadEndRule, Ending, Policy, Rollout, Step, run_rollout
+from saltus.policy import DeadEndRule, Ending, LearnedPolicy, Policy, Rollout, Step, run_rollout
 from saltus.policy.choose import tolerance
 from saltus.report.html import document
 from saltus.report.tree_drawing import draw
@@ -56,6 +56,8 @@ def trace(
     """The greedy rollout as plain values; `see` is called with every jump as it is taken."""
     rollout = Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead))
     names = _Names()
+    counted = policy.cost.counted if isinstance(policy, LearnedPolicy) else None
+    scale = policy.cost.scale if isinstance(policy, LearnedPolicy) else 1.0
     goals = [task.atom_name(code) for code in task.goal.positive.tolist()]
     goals += [f"(not {task.atom_name(code)})" for code in task.goal.negative.tolist()]
     steps: list[dict[str, Any]] = []
@@ -64,7 +66,7 @@ def trace(
     while len(steps) < max_jumps and (step := next(steps_left, None)) is not None:
         if see is not None:
             see(step)
-        steps.append(_step(task, step, names, per_depth))
+        steps.append(_step(task, step, names, per_depth, scale))
         actions += [task.action_name(action) for action in step.actions]
     ending = JUMP_LIMIT if rollout.ending is None else str(rollout.ending)
     solved = rollout.ending is Ending.SOLVED and bool(validate(task, Plan.of(actions)))
@@ -75,6 +77,7 @@ def trace(
         "objects": task.object_count,
         "policy": name,
         "lookahead": spec.label,
+        "counted": counted,
         "ending": ending,
         "solved": solved,
         "length": len(actions),
@@ -95,9 +98,12 @@ def _reached(task: Task, state: State) -> set[int]:
     return found | {len(positive) + i for i, code in enumerate(negative) if code not in violated}
 
 
-def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, Any]:
-    """One jump as plain values: the part of its tree that is shown, and what the jump does."""
-    tree, q = step.tree, step.q
+def _step(task: Task, step: Step, names: _Names, per_depth: int, scale: float) -> dict[str, Any]:
+    """One jump as plain values: the part of its tree that is shown, and what the jump does.
+
+    Q-values are multiplied by `scale`, so that they count whole jumps, actions or costs.
+    """
+    tree, q = step.tree, step.q * np.float32(scale)
     drawing = draw(tree, q, step.node, per_depth)
     place = {node: i for i, node in enumerate(drawing.nodes)}
     before, after = _reached(task, step.state), _reached(task, step.successor)
@@ -113,6 +119,7 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int) -> dict[str, An
     return {
         "size": len(tree),
         "cut": tree.truncated,
+        "left_out": tree.left_out,
         "hidden": drawing.hidden,
         "depth": tree.depth[drawing.nodes].tolist(),
         "parent": drawing.parents,
@@ -164,6 +171,8 @@ def explain_page(content: dict[str, Any]) -> str:
         plural(content["objects"], "object"),
         plural(len(content["goals"]), "goal"),
     ]
+    if content["counted"] is not None:
+        facts.insert(2, f'<span title="negative, to the goal">Q counts {content["counted"]}</span>')
     verdict = "fine" if content["solved"] else "warn"
     body = f"""<main>
 <h1>{escape(content["domain"])} / {escape(content["problem"])}</h1>

@@ -83,9 +83,16 @@ void FrozenTest::read(std::span<const std::int32_t> program) {
         }
     }
     own_.resize(goal_.size());
-    for (Own& own : own_) {
-        own.objects.resize(static_cast<std::size_t>(numbers.count()));
-        for (Object& object : own.objects) object = numbers.next(task_.objects(), "frozen goals: object out of range");
+    std::vector<Object> arguments(static_cast<std::size_t>(std::max(1, task_.max_arity)));
+    for (std::size_t g = 0; g < goal_.size(); ++g) {
+        const std::int32_t predicate = task_.decode(goal_[g], arguments.data());
+        const auto end = arguments.begin() + task_.arity[static_cast<std::size_t>(predicate)];
+        own_[g].objects.resize(static_cast<std::size_t>(numbers.count()));
+        for (Object& object : own_[g].objects) {
+            object = numbers.next(task_.objects(), "frozen goals: object out of range");
+            if (std::find(arguments.begin(), end, object) == end)
+                throw std::invalid_argument("frozen goals: own object of a goal that does not mention it");
+        }
     }
     if (!numbers.done()) throw std::invalid_argument("frozen goals: the program has values left over");
 }

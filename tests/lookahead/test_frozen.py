@@ -5,17 +5,20 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.random_tasks import random_tasks
 from tests.tasks import domain_of, task_of
 
+from saltus import _kernel
 from saltus.domains.registry import DOMAINS, generate_problem
 from saltus.errors import ConfigurationError
 from saltus.lookahead import frozen, frozen_reference, random_action, successor_state
 from saltus.lookahead.exclusion import analyse_goal, walkers
 from saltus.lookahead.frozen import FORMS, keeps_goals
+from saltus.lookahead.kernel_task import kernel_task
 from saltus.task import Goal, State, Task
 
 pytestmark = pytest.mark.kernel
@@ -104,8 +107,9 @@ def test_what_is_known_about_boxes() -> None:
 PASSAGE = [
     "#######",
     "#r.B..#",
+    "#...a.#",
     "###b#.#",
-    "###.#a#",
+    "###.#.#",
     "###..A#",
     "###.###",
     "#######",
@@ -117,8 +121,8 @@ def test_a_box_in_a_corridor_blocks_the_way_around_another() -> None:
     """Once a is on its goal, b can only be pushed down. The relaxation pushes it down, walks past and pushes it up."""
     task = boxes(PASSAGE)
     assert forms(task, task.initial_state) == (True, True)
-    assert forms(task, moved(task, "a c4-5", "robot c3-5")) == (True, False)
-    assert forms(task, moved(task, "a c4-5", "robot c4-4")) == (True, True)
+    assert forms(task, moved(task, "a c5-5", "robot c4-5")) == (True, False)
+    assert forms(task, moved(task, "a c5-5", "robot c5-4")) == (True, True)
 
 
 ROOM = [
@@ -297,3 +301,41 @@ def test_twin_on_domains(name: str) -> None:
         some = rng.sample(sorted(later), min(3, len(later)))
         for goal in (task.goal, Goal([*some, *rng.sample(state.codes.tolist(), 2)])):
             assert same(task, state, goal) > 0
+
+
+# -- what the kernel is given ----------------------------------------------------------------------------------------
+
+
+def test_no_program_crashes() -> None:
+    """One wrong number anywhere, or a short program: refused, or a test that can be used."""
+    task = boxes(["rab", "AB."])
+    known = kernel_task(task)
+    actions = _kernel.GroundActions(known, 10**6)
+    program = frozen.program_of(task, task.goal).tolist()
+    refused = 0
+    for position in range(len(program)):
+        for changed in ([], *([value] for value in (-(2**31), -1, 1, 57, 2**31 - 1))):
+            wrong = np.array([*program[:position], *changed, *(program[position + 1 :] if changed else [])], np.int32)
+            try:
+                test = _kernel.FrozenTest(known, actions, task.goal.positive, wrong)
+            except ValueError:
+                refused += 1
+            else:
+                assert test.keeps(task.initial_state.codes, True, 10**5) in (-1, 0, 1)
+    assert refused > len(program)
+
+
+def test_actions_and_codes_are_checked() -> None:
+    task, other = boxes(["rab", "AB."]), boxes(["rab", "AB."])
+    known, program = kernel_task(task), frozen.program_of(task, task.goal)
+    actions = _kernel.GroundActions(known, 10**6)
+    assert actions.complete
+    with pytest.raises(ValueError, match="not grounded"):
+        _kernel.FrozenTest(known, _kernel.GroundActions(known, 3), task.goal.positive, program)
+    with pytest.raises(ValueError, match="another task"):
+        _kernel.FrozenTest(kernel_task(other), actions, task.goal.positive, program)
+    with pytest.raises(ValueError, match="codes"):
+        _kernel.FrozenTest(known, actions, np.array([10**12]), program)
+    test = _kernel.FrozenTest(known, actions, task.goal.positive, program)
+    with pytest.raises(ValueError, match="codes"):
+        test.keeps(np.array([3, 3]), True, 100)

@@ -51,7 +51,9 @@ class _Grounded:
         if goal not in self.tests:
             while len(self.tests) >= KEPT_GOALS:
                 self.tests.pop(next(iter(self.tests)), None)
-            self.tests[goal] = _kernel.FrozenTest(kernel_task(task), self.actions, goal.positive, _program(task, goal))
+            self.tests[goal] = _kernel.FrozenTest(
+                kernel_task(task), self.actions, goal.positive, program_of(task, goal)
+            )
         return self.tests[goal]
 
 
@@ -81,7 +83,7 @@ def answer(task: Task, state: State, goal: Goal, form: str, *, work: int = FROZE
     return None if found < 0 else bool(found)
 
 
-def _program(task: Task, goal: Goal) -> NDArray[np.int32]:
+def program_of(task: Task, goal: Goal) -> NDArray[np.int32]:
     """Walkers, exclusions and own objects as the kernel reads them; a list is its length followed by its entries."""
     analysis = analyse_goal(task, goal)
     groups = walkers(task)

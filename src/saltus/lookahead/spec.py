@@ -62,7 +62,8 @@ class LookaheadSpec:
     frozen_goals: str = "off"
     """Test of states with more goals than the root: can every missing goal still be reached by itself while the reached
     ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:
-    no test. Trees do not depend on it; policies prefer jumps after which it holds."""
+    no test. Trees do not depend on it; policies prefer jumps after which it holds. A key: for domains in which the
+    order of goals matters."""
     max_better: int | None = None
     """The tree stops growing once it holds this many states with more satisfied goals than the root: no further state
     is expanded, the root always is. A key: a limit for trees that are too large."""

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "interrupt.hpp"
 #include "state.hpp"
 
 namespace saltus {
@@ -241,7 +242,7 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
 void FreeMoves::find_ways_back(Group& group) const {
     for (Move& move : group.moves) {
         if (move.dense) {
-            group.reversible = move.ends.size() > 1;
+            group.reversible = move.ends.size() > 1 && share_agent(group, move, move);
             group.symmetric = group.is_fixed;
             return;
         }
@@ -283,11 +284,59 @@ void FreeMoves::find_ways_back(Group& group) const {
     };
     const bool alike = group.by_agent || std::all_of(group.moves.begin(), group.moves.end(), serves_all);
     group.symmetric = group.is_fixed;
-    for (std::size_t m = 0; m < group.moves.size(); ++m)
+    for (std::size_t m = 0; m < group.moves.size(); ++m) {
+        std::uint64_t known = 0;
         for (std::uint64_t back : group.moves[m].back) {
-            group.reversible = group.reversible || back != 0;
+            known |= back;
             group.symmetric = group.symmetric && (alike ? back != 0 : (back >> m & 1) != 0);
         }
+        for (std::size_t other = 0; other < group.moves.size() && !group.reversible; ++other)
+            group.reversible =
+                (known >> other & 1) != 0 && (alike || share_agent(group, group.moves[m], group.moves[other]));
+    }
+}
+
+// Whether some agent may use both moves, as far as its own objects tell.
+bool FreeMoves::share_agent(const Group& group, const Move& a, const Move& b) const {
+    std::vector<Object> agent(group.objects.size(), 0);
+    std::vector<Object> binding;
+    auto serves = [&](const Move& move) {
+        binding.assign(move.pattern.domains.size(), kUnbound);
+        for (std::size_t i = 0; i < agent.size(); ++i) {
+            const std::int32_t term = move.here.terms[i];
+            if (i == static_cast<std::size_t>(group.place)) continue;
+            if (term >= 0 && binding[static_cast<std::size_t>(term)] == kUnbound)
+                binding[static_cast<std::size_t>(term)] = agent[i];
+            if (value_of(term, binding) != agent[i]) return false;
+        }
+        return std::all_of(move.own.begin(), move.own.end(), [&](const Literal& literal) {
+            if (literal.predicate == kEquality)
+                return (value_of(literal.terms[0], binding) == value_of(literal.terms[1], binding)) == literal.positive;
+            return task_.static_holds(task_.encode(literal, binding)) == literal.positive;
+        });
+    };
+    auto admits = [&](const Move& move, std::size_t i, Object object) {
+        const std::int32_t term = move.here.terms[i];
+        if (term < 0) return ~term == object;
+        const auto domain = static_cast<std::size_t>(move.pattern.domains[static_cast<std::size_t>(term)]);
+        return task_.domains[domain].allowed[static_cast<std::size_t>(object)] != 0;
+    };
+    Ticker ticker;
+    auto search = [&](auto&& self, std::size_t i) -> bool {
+        if (i == agent.size()) {
+            ticker.tick();
+            return serves(a) && serves(b);
+        }
+        if (i == static_cast<std::size_t>(group.place)) return self(self, i + 1);
+        for (Object object = 0; object < task_.objects(); ++object) {
+            agent[i] = object;
+            if (group.objects[i][static_cast<std::size_t>(object)] != 0 && admits(a, i, object) &&
+                admits(b, i, object) && self(self, i + 1))
+                return true;
+        }
+        return false;
+    };
+    return search(search, 0);
 }
 
 void FreeMoves::find_components(Group& group) const {

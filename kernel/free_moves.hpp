@@ -77,6 +77,7 @@ private:
     bool enumerate(Group& group, Move& move, const Matcher& matcher) const;
     bool find_dense(const Group& group, Move& move) const;
     void find_ways_back(Group& group) const;
+    bool share_agent(const Group& group, const Move& a, const Move& b) const;
     void find_components(Group& group) const;
 
     const Task& task_;

@@ -311,7 +311,9 @@ void Search::expand(std::size_t number) {
     for (std::size_t s = 0; s < task_.schemas.size() && !truncated_; ++s) {
         const Schema& schema = task_.schemas[s];
         if (places_ && skips(s)) continue;
-        if (spec_.width == 2 || schema.conditional)
+        if (places_ && schema.conditional && !located_[s].needed.empty())
+            expand_gathered(number, s);
+        else if (spec_.width == 2 || schema.conditional)
             expand_fully(number, s);
         else if (places_ && located_[s].move != nullptr)
             expand_move(number, s);
@@ -345,10 +347,24 @@ void Search::expand_fully(std::size_t number, std::size_t s) {
              [&](const std::vector<Object>& binding) { return try_action(number, s, binding); });
 }
 
-// Tries the moves that need what the node changed, and those that lead out of their agent's places only now because the
-// way back was taken away.
+// Tries all actions of a conditional schema, those with the shortest walks first.
+void Search::expand_gathered(std::size_t number, std::size_t s) {
+    flat_.clear();
+    bool found_empty = false;
+    std::vector<Object> binding(pattern_of(s).domains.size(), kUnbound);
+    matcher_.run(pattern_of(s), binding, MatchOptions{}, [&](const std::vector<Object>& found) {
+        ++generated_;
+        flat_.insert(flat_.end(), found.begin(), found.end());
+        found_empty = true;
+        return fits(flat_.size() * sizeof(Object));
+    });
+    try_bindings(number, s, found_empty);
+}
+
+// Tries the moves that need what the node changed, and those that lead to places that their agent reached in the parent
+// and does not reach any more: they lead out of its places only now.
 void Search::expand_move(std::size_t number, std::size_t s) {
-    const Located& located = located_[s];
+    const Move& move = *located_[s].move;
     const Pattern& pattern = pattern_of(s);
     flat_.clear();
     auto any = [](const std::vector<Object>&) { return true; };
@@ -362,39 +378,16 @@ void Search::expand_move(std::size_t number, std::size_t s) {
         matcher_.run(pattern, binding, MatchOptions{}, gather);
     } else {
         join_fresh(s, MatchOptions{}, any, gather);
-        std::vector<Object> back;
-        for (const Move& move : located.group->moves)
-            for (const Literal& literal : move.changing)
-                for (const FreshAtom& atom : fresh_) {
-                    if (atom.predicate != literal.predicate || atom.added == literal.positive) continue;
-                    const Object* arguments = fresh_arguments_.data() + atom.begin;
-                    if (!matcher_.unify(move.pattern, literal, arguments, back)) continue;
-                    if (bind_reversed(*located.move, move, back, binding))
-                        matcher_.run(pattern, binding, MatchOptions{}, gather);
-                    if (truncated_) return;
-                }
+        Literal there = move.here;
+        there.terms[static_cast<std::size_t>(located_[s].group->place)] = move.end;
+        for (Code code : lost_places_) {
+            if (truncated_) return;
+            if (task_.decode(code, arguments_.data()) == there.predicate &&
+                matcher_.unify(pattern, there, arguments_.data(), binding))
+                matcher_.run(pattern, binding, MatchOptions{}, gather);
+        }
     }
     try_bindings(number, s, false);
-}
-
-// Binds a move the other way round than a move of the same group; false if its parameters do not admit that.
-bool Search::bind_reversed(const Move& move, const Move& other, const std::vector<Object>& bound,
-                           std::vector<Object>& binding) const {
-    binding.assign(move.pattern.domains.size(), kUnbound);
-    auto bind = [&](std::int32_t term, Object object) {
-        if (object == kUnbound) return true;
-        if (term < 0) return ~term == object;
-        const auto variable = static_cast<std::size_t>(term);
-        const auto domain = static_cast<std::size_t>(move.pattern.domains[variable]);
-        if (binding[variable] != kUnbound) return binding[variable] == object;
-        binding[variable] = object;
-        return task_.domains[domain].allowed[static_cast<std::size_t>(object)] != 0;
-    };
-    for (std::size_t i = 0; i < move.here.terms.size(); ++i)
-        if (move.here.terms[i] != move.start && !bind(move.here.terms[i], value_of(other.here.terms[i], bound)))
-            return false;
-    return bind(move.start, bound[static_cast<std::size_t>(other.end)]) &&
-           bind(move.end, bound[static_cast<std::size_t>(other.start)]);
 }
 
 // Tries the actions that need what the node changed; all others were applicable in its parent.
@@ -825,6 +818,11 @@ void Search::show_closure(std::size_t number) {
         const Range gained = store(own_added_);
         nodes_.set_closure(number, gained, store(own_removed_));
     }
+    lost_places_.clear();
+    std::set_difference(parent_added_.begin(), parent_added_.end(), own_added_.begin(), own_added_.end(),
+                        std::back_inserter(lost_places_));
+    std::set_difference(own_removed_.begin(), own_removed_.end(), parent_removed_.begin(), parent_removed_.end(),
+                        std::back_inserter(lost_places_));
     fresh_places_.clear();
     std::set_difference(own_added_.begin(), own_added_.end(), parent_added_.begin(), parent_added_.end(),
                         std::back_inserter(fresh_places_));

@@ -84,16 +84,17 @@ class Places:
     def canonical(self, goal: Goal) -> State:
         """The state that stands for all states between which agents only walk.
 
-        Every agent is at the first of its places, unless the goal mentions the place where it is, or others may take
-        its moves away.
+        Every agent is at the first of its places that the goal does not mention, unless it mentions the place where it
+        is, or others may take its moves away.
         """
         atoms = set(self.atoms)
         for agent, place in self.at.items():
             here = self.code(agent, place)
-            mentioned = here in goal.positive or here in goal.negative
-            if not mentioned and not self.moves.groups[agent[0]].blocked_by_others:
+            codes = [self.code(agent, reached) for reached in sorted(self.reached[agent])]
+            unmentioned = [code for code in codes if code not in goal.positive and code not in goal.negative]
+            if here in unmentioned and not self.moves.groups[agent[0]].blocked_by_others:
                 atoms.remove(here)
-                atoms.add(self.code(agent, min(self.reached[agent])))
+                atoms.add(unmentioned[0])
         return State(atoms)
 
     def _walk(self, agent: Agent) -> dict[int, Action | None]:

@@ -14,6 +14,7 @@ namespace saltus {
 namespace {
 
 constexpr std::int64_t kScratch = 1 << 26;  // bytes that a search may always use besides the tree
+constexpr std::size_t kStoredPlaces = 512;  // most places by which a stored closure differs from the root's
 constexpr std::uint32_t kPairSteps = 1024;  // steps of a join that take as long as marking a successor's pairs
 
 // A thread allocates what it needs to throw when it first throws; without memory, that would end the process. So every
@@ -749,10 +750,27 @@ void Search::show_closure(std::size_t number) {
         closed_parent_ = node.parent;
         parent_added_.clear();
         parent_removed_.clear();
-        if (node.parent != 0)
-            load_closure(nodes_[static_cast<std::size_t>(node.parent)], parent_added_, parent_removed_);
+        const Node& parent = nodes_[static_cast<std::size_t>(node.parent)];
+        if (parent.is_closed) {
+            const auto codes = std::span<const Code>(closed_codes_);
+            const auto gained = codes.subspan(parent.gained.begin, parent.gained.size);
+            const auto lost = codes.subspan(parent.lost.begin, parent.lost.size);
+            parent_added_.assign(gained.begin(), gained.end());
+            parent_removed_.assign(lost.begin(), lost.end());
+        } else if (node.parent != 0) {
+            load_closure(parent, false, parent_added_, parent_removed_);
+        }
     }
-    load_closure(node, own_added_, own_removed_);
+    load_closure(node, true, own_added_, own_removed_);
+    if (own_added_.size() + own_removed_.size() <= kStoredPlaces) {
+        auto store = [&](const std::vector<Code>& codes) {
+            const Range range{closed_codes_.size(), codes.size()};
+            closed_codes_.insert(closed_codes_.end(), codes.begin(), codes.end());
+            return range;
+        };
+        const Range gained = store(own_added_);
+        nodes_.set_closure(number, gained, store(own_removed_));
+    }
     fresh_places_.clear();
     std::set_difference(own_added_.begin(), own_added_.end(), parent_added_.begin(), parent_added_.end(),
                         std::back_inserter(fresh_places_));
@@ -760,8 +778,9 @@ void Search::show_closure(std::size_t number) {
                         std::back_inserter(fresh_places_));
 }
 
-// Shows a node's closure, and finds how its places differ from those of the root's closure.
-void Search::load_closure(const Node& node, std::vector<Code>& added, std::vector<Code>& removed) {
+// Shows a node's closure, and finds how its places differ from those of the root's closure; from its parent's closure
+// if that is at hand.
+void Search::load_closure(const Node& node, bool has_parent, std::vector<Code>& added, std::vector<Code>& removed) {
     std::vector<Code> other_added;
     std::vector<Code> other_deleted;
     for (Code code : nodes_.codes(node.added))
@@ -770,7 +789,9 @@ void Search::load_closure(const Node& node, std::vector<Code>& added, std::vecto
         if (!places_->is_place(code)) other_deleted.push_back(code);
     view_.show(other_added, other_deleted);
     places_->show(nodes_.codes(node.added), nodes_.codes(node.deleted));
-    places_->closure_difference(added, removed);
+    const Places::Parent parent{parent_added_, parent_removed_, nodes_.codes(node.fresh_added),
+                                nodes_.codes(node.fresh_deleted)};
+    places_->close(has_parent ? &parent : nullptr, added, removed);
     if (added.empty() && removed.empty()) return;
     other_added.insert(other_added.end(), added.begin(), added.end());
     other_deleted.insert(other_deleted.end(), removed.begin(), removed.end());
@@ -799,8 +820,8 @@ bool Search::promises(std::size_t s, const std::vector<Object>& binding) {
 
 // Whether an atom, decoded into arguments_, has an unseen feature.
 bool Search::unseen(Code code, std::int32_t predicate, bool is_move) {
-    if (places_ && !is_move && !goal_sign_.contains(code))
-        if (const Places::Wish found = places_->place_of(code); found.agent >= 0)
+    if (places_ && !is_move)
+        if (const Places::Wish found = places_->place_of(code); found.agent >= 0 && !goal_sign_.contains(code))
             return !somewhere_.contains(places_->key_of(found.agent));
     return novelty_.unseen(code, predicate, arguments_.data());
 }

@@ -105,8 +105,8 @@ def walks_before(task: Task, state: State, action: Action) -> list[Action]:
 def canonical_state(task: Task, state: State, goal: Goal) -> State:
     """The state that stands for all states between which agents only walk.
 
-    Every agent is at the first of its places that the goal does not mention, unless it mentions the place where it is,
-    or others may take its moves away.
+    Every agent is at the first of its places that the goal does not mention, unless the goal mentions the place where
+    it is, or others may take its moves away.
     """
     moves = find_free_moves(task)
     return state if moves is None else State(moves.kernel.canonical_state(state.codes, goal.positive, goal.negative))

@@ -11,6 +11,7 @@ import random
 import re
 from dataclasses import dataclass, field
 from itertools import islice, product
+from math import prod
 
 from hypothesis import strategies as st
 from tests.tasks import task_of
@@ -21,6 +22,9 @@ from saltus.task.reference import applicable
 
 TRIES = 20
 """Texts per seed, until one has free moves and something to do."""
+
+MAX_ACTIONS, MAX_BINDINGS = 40, 4000
+"""In the initial state; of all schemas, by types alone."""
 
 
 def random_moves(*, tiny: bool = False, free: float = 0.9) -> st.SearchStrategy[Task]:
@@ -34,10 +38,16 @@ def random_move_task(seed: int, *, tiny: bool = False, free: float = 0.9) -> Tas
     wanted = rng.random() < free
     for _ in range(TRIES):
         task = task_of(*move_texts(rng, tiny=tiny))
-        found = find_free_moves(task) is not None
-        if found == wanted and 1 <= len(list(islice(applicable(task, task.initial_state), 200))) < 200:
+        if (find_free_moves(task) is not None) == wanted and _is_fit(task):
             break
     return task
+
+
+def _is_fit(task: Task) -> bool:
+    """Whether something can be done, but not so much that the twins need seconds."""
+    count = sum(1 for _ in islice(applicable(task, task.initial_state), MAX_ACTIONS))
+    loose = sum(prod(len(task.objects_of(types)) for types in schema.parameters) for schema in task.schemas)
+    return 1 <= count < MAX_ACTIONS and loose < MAX_BINDINGS
 
 
 def move_texts(rng: random.Random, *, tiny: bool = False) -> tuple[str, str]:
@@ -345,7 +355,7 @@ class _Writer:
         for _ in range(rng.randint(1, 3) if self.tiny else rng.randint(2, 6)):
             self.add_action()
         rng.shuffle(self.actions)
-        places = [f"p{i}" for i in range(rng.randint(2, 3) if self.tiny else rng.randint(2, 5))]
+        places = [f"p{i}" for i in range(rng.randint(2, 3) if self.tiny else rng.randint(2, 4))]
         self.objects = dict.fromkeys(places, "place")
         for number in range(len(self.groups)):
             self.objects |= {f"r{number}{i}": f"k{number}" for i in range(rng.randint(1, 1 if self.tiny else 2))}

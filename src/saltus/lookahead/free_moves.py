@@ -76,6 +76,15 @@ class FreeMoves:
                 return number, agent, arguments[group.place]
         return None
 
+    def agents(self, task: Task, state: State) -> list[list[tuple[int, ...]]]:
+        """Agents of every group that have a place in the state, in the order of their objects."""
+        found: list[set[tuple[int, ...]]] = [set() for _ in self.groups]
+        for code in state:
+            place = self.place_of(task, code)
+            if place is not None:
+                found[place[0]].add(place[1])
+        return [sorted(agents) for agents in found]
+
     def move_of(self, schema: int) -> tuple[int, Move] | None:
         """Group and move of a schema; None if it is no move."""
         for number, group in enumerate(self.groups):
@@ -110,6 +119,11 @@ def canonical_state(task: Task, state: State, goal: Goal) -> State:
     """
     moves = find_free_moves(task)
     return state if moves is None else State(moves.kernel.canonical_state(state.codes, goal.positive, goal.negative))
+
+
+def move_schemas(task: Task) -> list[int]:
+    """Schemas that only shift an agent, which the domain alone tells; they need not be free."""
+    return [move.schema for move, _, _ in _moves(task)]
 
 
 def candidates(task: Task) -> list[Group]:
@@ -273,9 +287,11 @@ def _has_one_place(task: Task, group: Group) -> bool:
     for code in task.initial_state:
         predicate, *arguments = task.decode(code)
         for part in parts:
-            agent = tuple(arguments[i] for i in part.agent) if part.predicate == predicate else None
-            if agent is not None and all(mask[i] for mask, i in zip(masks, agent, strict=True)):
-                counts[agent] = counts.get(agent, 0) + 1
+            if part.predicate != predicate:
+                continue
+            found = tuple(arguments[i] for i in part.agent)
+            if all(mask[i] for mask, i in zip(masks, found, strict=True)):
+                counts[found] = counts.get(found, 0) + 1
     return max(counts.values(), default=0) == 1
 
 

@@ -425,7 +425,11 @@ class _Writer:
                     count = rng.choices([0, 1], [8, 2])[0]
                 atoms |= {group.at(list(agent), place) for place in rng.sample(places, count)}
         placed = {term for atom in atoms for term in atom.strip("()").split()}
-        options = {"lies": [self.of_kind("cargo"), places], "in": [things, [*things, *places]], "pass": [things, places]}
+        options = {
+            "lies": [self.of_kind("cargo"), places],
+            "in": [things, [*things, *places]],
+            "pass": [things, places],
+        }
         options |= {"awake": [things], "away": [things], "seen": [places]}
         positions = {group.predicate for group in self.groups}
         for name, arity in self.fluent.items():

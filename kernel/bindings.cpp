@@ -12,7 +12,9 @@
 #include "colours.hpp"
 #include "conjunction.hpp"
 #include "free_moves.hpp"
+#include "frozen.hpp"
 #include "graph.hpp"
+#include "ground.hpp"
 #include "interrupt.hpp"
 #include "lookahead.hpp"
 #include "places.hpp"
@@ -278,6 +280,21 @@ bool reaches(const GroundRelaxation& self, const Task& task, Input<Code> state, 
     return interruptibly([&] { return self.reaches(view(state), view(goal)); });
 }
 
+void make_ground_actions(GroundActions* self, const Task& task, std::int64_t limit) {
+    interruptibly([&] { return new (self) GroundActions(task, limit); });
+}
+
+void make_frozen_test(FrozenTest* self, const Task& task, const GroundActions& actions, Input<Code> goal,
+                      Input<std::int32_t> program) {
+    task.check_codes(view(goal));
+    interruptibly([&] { return new (self) FrozenTest(task, actions, view(goal), view(program)); });
+}
+
+std::int32_t keeps(const FrozenTest& self, Input<Code> state, bool strong, std::int64_t work) {
+    self.task().check_state(view(state));
+    return interruptibly([&] { return static_cast<std::int32_t>(self.keeps(view(state), strong, work)); });
+}
+
 void make_tables(RelationTables* self, bool is_joint, bool has_root_graph, bool delta, bool primed, bool actions,
                  bool tree, bool world, Input<std::int32_t> arity, Input<std::int32_t> relation,
                  Input<std::int32_t> of_type, Input<std::int32_t> of_schema, std::int32_t edge, std::int32_t order,
@@ -474,6 +491,14 @@ void define_relaxation(nb::module_& module) {
         .def_prop_ro("complete", &GroundRelaxation::complete)
         .def_prop_ro("rules", &GroundRelaxation::rules)
         .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a);
+    nb::class_<GroundActions>(module, "GroundActions")
+        .def("__init__", &make_ground_actions, "task"_a, "limit"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro("complete", &GroundActions::complete)
+        .def_prop_ro("rules", &GroundActions::rules);
+    nb::class_<FrozenTest>(module, "FrozenTest")
+        .def("__init__", &make_frozen_test, "task"_a, "actions"_a, "goal"_a, "program"_a, nb::keep_alive<1, 2>(),
+             nb::keep_alive<1, 3>())
+        .def("keeps", &keeps, "state"_a, "strong"_a, "work"_a);
 }
 
 void define_graphs(nb::module_& module) {

@@ -308,11 +308,17 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
         const std::int32_t group = group_at_[static_cast<std::size_t>(place)];
         return group == none ? open : find(group);
     };
+    // The one that goes on is the rest of the parent's places only if it has one of them.
+    const bool is_rest = std::any_of(seen.begin(), seen.end(), [&](Object place) {
+        return find(group_at_[static_cast<std::size_t>(place)]) == open && was_reached(place);
+    });
     const std::int32_t home = group_of_place(at);
     std::vector<Object> gained;
     std::vector<Object> lost;
     bool complete = true;
-    if (home == none) {
+    if (group_at_[static_cast<std::size_t>(at)] == none && !is_rest) {
+        // Nothing touched is connected with the parent's places.
+    } else if (home == none) {
         complete = false;  // cannot be: a place reached in the parent that no group has seen
     } else if (home != open) {
         for (Object place : seen)

@@ -11,11 +11,16 @@
 
 namespace saltus {
 
-namespace {
-
 bool is_fluent(const Task& task, const Literal& literal) {
     return literal.predicate != kEquality && task.fluent[static_cast<std::size_t>(literal.predicate)] != 0;
 }
+
+void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
+    for (std::int32_t term : literal.terms)
+        if (term >= 0) marks[static_cast<std::size_t>(term)] = 1;
+}
+
+namespace {
 
 // Conditions of an effect, without negative fluent literals.
 std::vector<Literal> conditions_of(const Task& task, const Schema& schema, const Effect& effect) {
@@ -24,11 +29,6 @@ std::vector<Literal> conditions_of(const Task& task, const Schema& schema, const
         for (const Literal& literal : *literals)
             if (literal.positive || !is_fluent(task, literal)) conditions.push_back(literal);
     return conditions;
-}
-
-void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
-    for (std::int32_t term : literal.terms)
-        if (term >= 0) marks[static_cast<std::size_t>(term)] = 1;
 }
 
 // An atom that may be added, and its conditions.

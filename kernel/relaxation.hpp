@@ -10,6 +10,12 @@
 
 namespace saltus {
 
+// Whether a literal's truth may change from state to state.
+bool is_fluent(const Task& task, const Literal& literal);
+
+// Marks the variables of a literal.
+void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks);
+
 // Whether the positive goal atoms can be reached from a state by actions that delete nothing and whose negative
 // preconditions are taken as true. If not, the state is a dead end; if so, nothing is known. No answer once the work
 // (steps of joins, and all atoms again in every round of actions) exceeds `work`.

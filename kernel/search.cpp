@@ -313,6 +313,8 @@ void Search::expand(std::size_t number) {
         if (places_ && skips(s)) continue;
         if (spec_.width == 2 || schema.conditional)
             expand_fully(number, s);
+        else if (places_ && located_[s].move != nullptr)
+            expand_move(number, s);
         else if (exhausted(s))
             continue;
         else if (schema.projects)
@@ -341,6 +343,58 @@ void Search::expand_fully(std::size_t number, std::size_t s) {
     if (expected > kSortAtOnce) expected = matcher_.count(pattern);
     in_order(matcher_, task_, pattern, MatchOptions{}, expected,
              [&](const std::vector<Object>& binding) { return try_action(number, s, binding); });
+}
+
+// Tries the moves that need what the node changed, and those that lead out of their agent's places only now because the
+// way back was taken away.
+void Search::expand_move(std::size_t number, std::size_t s) {
+    const Located& located = located_[s];
+    const Pattern& pattern = pattern_of(s);
+    flat_.clear();
+    auto any = [](const std::vector<Object>&) { return true; };
+    auto gather = [&](const std::vector<Object>& found) {
+        ++generated_;
+        if (promises(s, found)) flat_.insert(flat_.end(), found.begin(), found.end());
+        return fits(flat_.size() * sizeof(Object));
+    };
+    std::vector<Object> binding(pattern.domains.size(), kUnbound);
+    if (places_->has_several()) {
+        matcher_.run(pattern, binding, MatchOptions{}, gather);
+    } else {
+        join_fresh(s, MatchOptions{}, any, gather);
+        std::vector<Object> back;
+        for (const Move& move : located.group->moves)
+            for (const Literal& literal : move.changing)
+                for (const FreshAtom& atom : fresh_) {
+                    if (atom.predicate != literal.predicate || atom.added == literal.positive) continue;
+                    const Object* arguments = fresh_arguments_.data() + atom.begin;
+                    if (!matcher_.unify(move.pattern, literal, arguments, back)) continue;
+                    if (bind_reversed(*located.move, move, back, binding))
+                        matcher_.run(pattern, binding, MatchOptions{}, gather);
+                    if (truncated_) return;
+                }
+    }
+    try_bindings(number, s, false);
+}
+
+// Binds a move the other way round than a move of the same group; false if its parameters do not admit that.
+bool Search::bind_reversed(const Move& move, const Move& other, const std::vector<Object>& bound,
+                           std::vector<Object>& binding) const {
+    binding.assign(move.pattern.domains.size(), kUnbound);
+    auto bind = [&](std::int32_t term, Object object) {
+        if (object == kUnbound) return true;
+        if (term < 0) return ~term == object;
+        const auto variable = static_cast<std::size_t>(term);
+        const auto domain = static_cast<std::size_t>(move.pattern.domains[variable]);
+        if (binding[variable] != kUnbound) return binding[variable] == object;
+        binding[variable] = object;
+        return task_.domains[domain].allowed[static_cast<std::size_t>(object)] != 0;
+    };
+    for (std::size_t i = 0; i < move.here.terms.size(); ++i)
+        if (move.here.terms[i] != move.start && !bind(move.here.terms[i], value_of(other.here.terms[i], bound)))
+            return false;
+    return bind(move.start, bound[static_cast<std::size_t>(other.end)]) &&
+           bind(move.end, bound[static_cast<std::size_t>(other.start)]);
 }
 
 // Tries the actions that need what the node changed; all others were applicable in its parent.

@@ -81,6 +81,9 @@ private:
     void expand(std::size_t number);
     bool exhausted(std::size_t s) const;
     void expand_fully(std::size_t number, std::size_t s);
+    void expand_move(std::size_t number, std::size_t s);
+    bool bind_reversed(const Move& move, const Move& other, const std::vector<Object>& bound,
+                       std::vector<Object>& binding) const;
     void expand_anchored(std::size_t number, std::size_t s);
     void expand_projected(std::size_t number, std::size_t s);
     void decode_fresh(const Node& node);

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from saltus.policy import DeadEndRule, Ending, Policy, Rollout, run_rollouts
+from saltus.policy import DeadEndRule, Ending, FrozenGoals, Policy, Rollout, run_rollouts
 from saltus.task import Task
 
 
@@ -52,7 +52,15 @@ def measure(
     `check` is called before every jump; what it raises ends the measurement.
     """
     rule = DeadEndRule.when_playing(policy.lookahead)
-    rollouts = [Rollout(task, take_goals=take_goals, dead_end_rule=rule) for task in tasks]
+    rollouts = [
+        Rollout(
+            task,
+            take_goals=take_goals,
+            dead_end_rule=rule,
+            frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
+        )
+        for task in tasks
+    ]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
     costs = [0.0] * len(tasks)

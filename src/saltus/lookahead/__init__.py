@@ -14,6 +14,7 @@ from saltus.lookahead.actions import (
     successor_state,
 )
 from saltus.lookahead.cost import JUMPS, UNITS, JumpCost
+from saltus.lookahead.frozen import keeps_goals
 from saltus.lookahead.search import Situation, lookahead, lookahead_batch
 from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
@@ -33,6 +34,7 @@ __all__ = [
     "find_bindings",
     "find_colours",
     "is_dead_end",
+    "keeps_goals",
     "lookahead",
     "lookahead_batch",
     "random_action",

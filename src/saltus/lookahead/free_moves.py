@@ -194,7 +194,7 @@ def _moves(task: Task) -> Iterator[tuple[Move, Literal, int]]:
 def _groups(task: Task) -> list[Group]:
     groups: list[Group] = []
     for move, literal, place in _moves(task):
-        masks = list(_objects_of(task, task.schemas[move.schema], literal))
+        masks = list(possible_objects(task, task.schemas[move.schema], literal))
         masks[place] = np.ones(len(task.objects), bool)
         if not all(mask.any() for mask in masks):
             continue
@@ -211,7 +211,7 @@ def _groups(task: Task) -> list[Group]:
     return [group for group in groups if sum(predicate == group.predicate for predicate, _ in places) == 1]
 
 
-def _objects_of(task: Task, schema: Schema, literal: Literal, effect: Effect | None = None) -> list[Mask]:
+def possible_objects(task: Task, schema: Schema, literal: Literal, effect: Effect | None = None) -> list[Mask]:
     """Objects that may stand at each position of a literal, by types and by static conditions on single objects."""
     variables = [*schema.parameters, *(effect.variables if effect else ())]
     conditions = [*schema.precondition, *(effect.condition if effect else ())]
@@ -240,11 +240,11 @@ def _agent_terms(group: Group, literal: Literal) -> tuple[int, ...]:
     return (*literal.terms[: group.place], *literal.terms[group.place + 1 :])
 
 
-def _may_be_place(task: Task, group: Group, schema: Schema, literal: Literal, effect: Effect | None = None) -> bool:
+def may_be_place(task: Task, group: Group, schema: Schema, literal: Literal, effect: Effect | None = None) -> bool:
     """Whether an instance of the literal may be the place of one of the group's agents."""
     if literal.predicate != group.predicate:
         return False
-    masks = _objects_of(task, schema, literal, effect)
+    masks = possible_objects(task, schema, literal, effect)
     return all((a & b).any() for a, b in zip(group.objects, masks, strict=True))
 
 
@@ -252,7 +252,7 @@ def _may_be_place(task: Task, group: Group, schema: Schema, literal: Literal, ef
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Atoms that stand for an agent's whereabouts: a predicate, and which of its arguments is which of the agent's."""
 
     predicate: int
@@ -263,13 +263,20 @@ class _Part:
 
 
 def _has_one_place(task: Task, group: Group) -> bool:
-    """Whether no agent can ever have more than one of the atoms that stand for its whereabouts.
-
-    Starts with the places alone. Where a schema adds one without taking one away, the atoms of another predicate that
-    it takes away instead (being on board of something, say) are counted as well, and everything is checked anew.
-    """
-    parts = [_Part(group.predicate, tuple(i for i in range(len(group.objects)) if i != group.place))]
+    """Whether no agent can ever have more than one of the atoms that stand for its whereabouts."""
+    owner = tuple(i for i in range(len(group.objects)) if i != group.place)
     masks = [mask for i, mask in enumerate(group.objects) if i != group.place]
+    return one_place_parts(task, Part(group.predicate, owner), masks) is not None
+
+
+def one_place_parts(task: Task, first: Part, masks: Sequence[Mask]) -> list[Part] | None:
+    """Kinds of atoms, `first` among them, of which every agent (one object per mask) has at most one at any time.
+
+    Starts with the first kind alone. Where a schema adds one without taking one away, the atoms of another predicate
+    that it takes away instead (being on board of something, say) are counted as well, and everything is checked anew.
+    None if that does not come to an end, or if an agent has several in the initial state or none has any.
+    """
+    parts = [first]
     while True:
         unbalanced = _unbalanced(task, masks, parts)
         if unbalanced is None:
@@ -281,22 +288,20 @@ def _has_one_place(task: Task, group: Group) -> bool:
             if (part := _part_for(literal, agent)) is not None and part not in parts
         ]
         if not taken or len(parts) == MAX_PARTS:
-            return False
+            return None
         parts.append(taken[0])
     counts: dict[tuple[int, ...], int] = {}
     for code in task.initial_state:
         predicate, *arguments = task.decode(code)
         for part in parts:
-            if part.predicate != predicate:
-                continue
-            found = tuple(arguments[i] for i in part.agent)
-            if all(mask[i] for mask, i in zip(masks, found, strict=True)):
-                counts[found] = counts.get(found, 0) + 1
-    return max(counts.values(), default=0) == 1
+            owner = tuple(arguments[i] for i in part.agent) if part.predicate == predicate else None
+            if owner is not None and all(mask[i] for mask, i in zip(masks, owner, strict=True)):
+                counts[owner] = counts.get(owner, 0) + 1
+    return parts if max(counts.values(), default=0) == 1 else None
 
 
 def _unbalanced(
-    task: Task, masks: Sequence[Mask], parts: Sequence[_Part]
+    task: Task, masks: Sequence[Mask], parts: Sequence[Part]
 ) -> tuple[Schema, Effect, tuple[int, ...]] | None:
     """A schema, effect and agent for which the effect adds more atoms of the parts than are taken away."""
     for schema in task.schemas:
@@ -306,7 +311,7 @@ def _unbalanced(
                 for part in parts:
                     if part.predicate != literal.predicate:
                         continue
-                    objects = _objects_of(task, schema, literal, effect)
+                    objects = possible_objects(task, schema, literal, effect)
                     if not all((objects[i] & mask).any() for i, mask in zip(part.agent, masks, strict=True)):
                         continue
                     agent = part.terms(literal)
@@ -331,11 +336,11 @@ def _taken(schema: Schema, effect: Effect) -> Iterator[Literal]:
                 yield literal
 
 
-def _part_for(literal: Literal, agent: tuple[int, ...]) -> _Part | None:
+def _part_for(literal: Literal, agent: tuple[int, ...]) -> Part | None:
     """The part to which a literal would belong: it names the whole agent and at most one object more."""
     if not agent or len(literal.terms) > len(agent) + 1 or any(term not in literal.terms for term in agent):
         return None
-    return _Part(literal.predicate, tuple(literal.terms.index(term) for term in agent))
+    return Part(literal.predicate, tuple(literal.terms.index(term) for term in agent))
 
 
 # -- what else depends on places -------------------------------------------------------------------------------------
@@ -352,7 +357,7 @@ def _is_seen_by_preconditions_only(task: Task, group: Group, groups: Sequence[Gr
         known = [literal for literal in schema.precondition if literal.positive]
         located = {_agent_terms(group, literal) for literal in known if literal.predicate == group.predicate}
         for i, literal in enumerate(schema.precondition):
-            if not _may_be_place(task, group, schema, literal):
+            if not may_be_place(task, group, schema, literal):
                 continue
             if move is not None:
                 is_start = i == move.literal or literal == schema.precondition[move.literal]
@@ -361,10 +366,10 @@ def _is_seen_by_preconditions_only(task: Task, group: Group, groups: Sequence[Gr
             elif not literal.positive and _agent_terms(group, literal) not in located:
                 return False
         for effect in schema.effects:
-            if any(_may_be_place(task, group, schema, literal, effect) for literal in effect.condition):
+            if any(may_be_place(task, group, schema, literal, effect) for literal in effect.condition):
                 return False
             if any(
-                _may_be_place(task, group, schema, literal, effect) and _positive(literal) not in known
+                may_be_place(task, group, schema, literal, effect) and _positive(literal) not in known
                 for literal in effect.deletes
             ):
                 return False
@@ -399,7 +404,7 @@ def _is_blocked_by_others(task: Task, group: Group, groups: Sequence[Group]) -> 
 
 def _blocks(task: Task, group: Group, schema: Schema, start: Literal, needed: Literal, other: Schema) -> bool:
     """Whether `other` may falsify what a move needs without saying where the move's agent is."""
-    wanted = _objects_of(task, schema, needed)
+    wanted = possible_objects(task, schema, needed)
     agent = _agent_terms(group, start)
     masks = [mask for i, mask in enumerate(group.objects) if i != group.place]
     located = [literal for literal in other.precondition if literal.positive and literal.predicate == group.predicate]
@@ -407,7 +412,7 @@ def _blocks(task: Task, group: Group, schema: Schema, start: Literal, needed: Li
         for literal in effect.deletes if needed.positive else effect.adds:
             if literal.predicate != needed.predicate or (needed.positive and literal in effect.adds):
                 continue
-            objects = _objects_of(task, other, literal, effect)
+            objects = possible_objects(task, other, literal, effect)
             if not all((a & b).any() for a, b in zip(wanted, objects, strict=True)):
                 continue
             # The agent in terms of the other schema: what the falsified atom says about it.
@@ -419,7 +424,7 @@ def _blocks(task: Task, group: Group, schema: Schema, start: Literal, needed: Li
                         _agent_terms(group, entry),
                         terms,
                         masks,
-                        _without(_objects_of(task, other, entry), group.place),
+                        _without(possible_objects(task, other, entry), group.place),
                         strict=True,
                     )
                 )

@@ -20,6 +20,9 @@ ROOT_SUCCESSORS = {"auto": 0, "all": 1, "classes": 2, "novel": 3}
 DEAD_ENDS = ("successors", "relaxed")
 """How dead ends are recognised."""
 
+FROZEN_GOALS = ("off", "weak", "strong")
+"""How goals that a jump reaches are tested for being in the way of others."""
+
 LARGEST = 2**62
 """Limits must be smaller, since the kernel counts in 64 bits."""
 
@@ -59,6 +62,11 @@ class LookaheadSpec:
     dead_ends: str = "successors"
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
+    frozen_goals: str = "off"
+    """Test of states with more goals than the root: can every missing goal still be reached by itself while the reached
+    ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:
+    no test. Trees do not depend on it; policies prefer jumps after which it holds. A key: for domains in which the
+    order of goals matters."""
     max_better: int | None = None
     """The tree stops growing once it holds this many states with more satisfied goals than the root: no further state
     is expanded, the root always is. A key: a limit for trees that are too large."""
@@ -112,6 +120,7 @@ class LookaheadSpec:
             ("goal_identity", GOAL_IDENTITIES),
             ("root_successors", ROOT_SUCCESSORS),
             ("dead_ends", DEAD_ENDS),
+            ("frozen_goals", FROZEN_GOALS),
         ):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in known:

@@ -3,6 +3,7 @@
 from saltus.policy.catalogue import load_policy
 from saltus.policy.choose import Boltzmann, Greedy
 from saltus.policy.figures import Figures
+from saltus.policy.frozen import FrozenGoals
 from saltus.policy.outcome import PROTOCOLS, Limits, Outcome
 from saltus.policy.planning import Planner, Progress, plan_stepwise
 from saltus.policy.policies import YARDSTICKS, GoalCountPolicy, LearnedPolicy, RandomPolicy
@@ -17,6 +18,7 @@ __all__ = [
     "Decision",
     "Ending",
     "Figures",
+    "FrozenGoals",
     "GoalCountPolicy",
     "Greedy",
     "JumpSearch",

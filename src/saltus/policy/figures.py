@@ -105,6 +105,7 @@ class Figures:
     seconds_graph: float | None = declare(Kind.SECONDS, "Time to encode trees as graphs.")
     seconds_network: float | None = declare(Kind.SECONDS, "Time for the network.")
     seconds_dead_ends: float | None = declare(Kind.SECONDS, "Time for testing states for dead ends.")
+    seconds_frozen_goals: float | None = declare(Kind.SECONDS, "Time for testing states for frozen goals.")
     seconds_plan: float | None = declare(Kind.SECONDS, "Time until the first plan, counted from the start.")
 
     @classmethod

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from saltus.lookahead import JUMPS, LookaheadSpec, Situation
 from saltus.pddl import Domain
 from saltus.policy.figures import Figures
+from saltus.policy.frozen import FrozenGoals
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
@@ -162,7 +163,10 @@ class _Planning:
         self.started = started
         self.actions: list[Action] = []
         self.dead_ends = DeadEnds(task, task.goal)
-        self.search = JumpSearch(policy, task, expired=self.expired, dead_ends=self.dead_ends)
+        self.frozen_goals = FrozenGoals.when_playing(policy.lookahead, task)
+        self.search = JumpSearch(
+            policy, task, expired=self.expired, dead_ends=self.dead_ends, frozen_goals=self.frozen_goals
+        )
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where the rollout was cut off: a state that was jumped to, but not decided on."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
@@ -177,6 +181,7 @@ class _Planning:
             goals=total - initial,
             goal_count=total,
             seconds_dead_ends=0.0,
+            seconds_frozen_goals=0.0,
             unit_cost=not task.has_costs,
             seconds=self.seconds(),
         )
@@ -202,6 +207,7 @@ class _Planning:
             take_goals=self.take_goals,
             dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
             dead_ends=self.dead_ends,
+            frozen_goals=self.frozen_goals,
         )
         node: SearchNode | None = None
         jump: list[Action] = []
@@ -238,7 +244,12 @@ class _Planning:
         steps = {SEARCH: self._search_steps()}
         if goal_policy is not None:
             other = JumpSearch(
-                goal_policy, self.task, weights=GOAL_SEARCH_WEIGHTS, expired=self.expired, dead_ends=self.dead_ends
+                goal_policy,
+                self.task,
+                weights=GOAL_SEARCH_WEIGHTS,
+                expired=self.expired,
+                dead_ends=self.dead_ends,
+                frozen_goals=self.frozen_goals,
             )
             searches[GOAL_SEARCH], steps[GOAL_SEARCH] = other, other.run()
         states = dict.fromkeys(searches, 0)
@@ -306,6 +317,7 @@ class _Planning:
             goals=max(self.now.goals or 0, goals),
             seconds=self.seconds(),
             seconds_dead_ends=self.dead_ends.seconds,
+            seconds_frozen_goals=self.frozen_goals.seconds if self.frozen_goals else 0.0,
         )
 
     def found(self, by: str) -> Progress:
@@ -335,6 +347,7 @@ class _Planning:
             detail=detail,
             seconds=self.seconds(),
             seconds_dead_ends=self.dead_ends.seconds,
+            seconds_frozen_goals=self.frozen_goals.seconds if self.frozen_goals else 0.0,
         )
         if greedy:
             self.now = replace(self.now, greedy_outcome=outcome)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situation, is_dead_end
 from saltus.policy.choose import Chooser, Greedy
+from saltus.policy.frozen import MAX_POSTPONED, FrozenGoals
 from saltus.task import Action, Goal, State, Task
 
 
@@ -144,6 +145,7 @@ class Rollout:
         take_goals: bool = True,
         dead_end_rule: DeadEndRule = DeadEndRule.IGNORE,
         dead_ends: DeadEnds | None = None,
+        frozen_goals: FrozenGoals | None = None,
     ) -> None:
         self.task = task
         self.goal = task.goal if goal is None else goal
@@ -155,6 +157,8 @@ class Rollout:
         self.visited: set[State] = set()
         """States visited, up to walks if moves are free."""
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
+        self.frozen_goals = frozen_goals
+        """Puts off jumps that reach goals but shut off others; None for no such test."""
         self.jumps = 0
         self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
 
@@ -188,17 +192,24 @@ class Rollout:
         if self.take_goals and tree.nearest_goal is not None:
             return tree.nearest_goal, tree.state_of(tree.nearest_goal)
         before = len(self.dead_ends)
+        postponed: list[tuple[int, State]] = []
         for candidate in self.chooser.order(decision.q):
             successor = tree.state_of(candidate + 1)
             if tree.up_to_walks(successor) in self.visited:
                 continue
             is_tested = self.dead_end_rule is DeadEndRule.AVOID and len(self.dead_ends) - before < MAX_DEAD_ENDS
             if not is_tested or successor not in self.dead_ends:
-                return candidate + 1, successor
+                found = candidate + 1, successor
+                if self.frozen_goals is None or len(postponed) == MAX_POSTPONED:
+                    return found
+                if not self.frozen_goals.postpones(tree, *found):
+                    return found
+                postponed.append(found)
+                continue
             if len(self.dead_ends) == before + 1 and self.state in self.dead_ends:  # then so are all candidates
                 self.ending = Ending.PROVEN_DEAD_END
                 return None
-        return None
+        return postponed[0] if postponed else None
 
 
 def run_rollout(policy: Policy, rollout: Rollout) -> Iterator[Step]:

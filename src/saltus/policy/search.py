@@ -7,7 +7,8 @@ mistakes near the end. The other has weight 1: Q-values are costs to go, so this
 early jumps. What a jump costs (1, its actions, or their costs) is what the policy's Q-values count (`JumpCost`).
 Neither queue drops a candidate. As long as every distinct successor of a state is in its tree, the search ends without
 a plan only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete`
-holds the search nodes of whose trees this is not certain.
+holds the search nodes of whose trees this is not certain. Candidates that reach goals but shut off others
+(`LookaheadSpec.frozen_goals`) are put aside; one of them is taken every so many decisions.
 
 Cost: one decision per search node. Of a tree only order and values are kept, eight bytes per state, and each queue
 holds only the next candidate of every search node. The kernel makes a tree again when one of its states is needed,
@@ -17,7 +18,7 @@ unless it is among the last ones used. The order depends on policy, task and wei
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -26,11 +27,15 @@ from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadTree, Situation, lookahead
 from saltus.policy.choose import tolerance
+from saltus.policy.frozen import FrozenGoals
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy, cost_of
 from saltus.task import Action, Goal, State, Task
 
 WEIGHTS = (10.0, 1.0)
 """Weights of the Q-values in the queues, which take turns."""
+
+POSTPONED_EVERY = 8
+"""Of so many decisions, one is about a candidate that was put aside, if there is one."""
 
 CACHED_NODES = 500_000
 """Most nodes of all trees that are kept for their next candidates."""
@@ -93,6 +98,7 @@ class JumpSearch:
         weights: Sequence[float] = WEIGHTS,
         expired: Callable[[], bool] = lambda: False,
         dead_ends: DeadEnds | None = None,
+        frozen_goals: FrozenGoals | None = None,
     ) -> None:
         self.policy = policy
         self.cost = cost_of(policy)
@@ -104,10 +110,14 @@ class JumpSearch:
         self.incomplete: set[int] = set()
         """Numbers of the search nodes whose tree may lack successors: cut off, nodes left out, one per class only."""
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
+        self.frozen_goals = frozen_goals or FrozenGoals.when_playing(policy.lookahead, task, self.goal)
         self._expired = expired
         self._dead_end_nodes: dict[int, bool] = {}
         self._queues = [_Queue(weight) for weight in weights]
         self._turn = 0
+        self._postponed: deque[tuple[SearchNode, int]] = deque()
+        """Candidates that were put aside, the first ones first."""
+        self._put_aside: set[State] = set()
         self._trees: OrderedDict[int, LookaheadTree] = OrderedDict()
         self._cached = 0
 
@@ -139,7 +149,7 @@ class JumpSearch:
     def run(self) -> Iterator[tuple[SearchNode, Decision]]:
         """Search nodes as they are made, until `solution` is set, no candidate is left, or `expired` says so.
 
-        `expired` is called after each candidate that is a dead end. The caller may stop at any time.
+        `expired` is called after each candidate that is a dead end or put aside. The caller may stop at any time.
         """
         if not self.nodes:
             yield self.expand(self.task.initial_state, None, ())
@@ -151,6 +161,8 @@ class JumpSearch:
 
     def _next(self) -> tuple[State, SearchNode, list[Action]] | None:
         """The best candidate with a new state from the queue whose turn it is; None if there is none."""
+        if len(self.nodes) % POSTPONED_EVERY == 0 and (found := self._next_postponed()) is not None:
+            return found
         queue = self._queues[self._turn]
         while queue.heap:
             node, candidate = queue.pop(self.nodes)
@@ -169,9 +181,36 @@ class JumpSearch:
                 if self._expired():
                     return None
                 continue
+            if self._puts_aside(tree, node, candidate, state):
+                if self._expired():
+                    return None
+                continue
             self._turn = (self._turn + 1) % len(self._queues)
             return state, node, tree.path_to(candidate)
-        return None  # an empty queue has offered every candidate
+        return self._next_postponed()  # an empty queue has offered every candidate
+
+    def _puts_aside(self, tree: LookaheadTree, node: SearchNode, candidate: int, state: State) -> bool:
+        """Whether a candidate is put aside, now or before."""
+        if self.frozen_goals is None or not self.frozen_goals.postpones(tree, candidate, state):
+            return False
+        key = tree.up_to_walks(state)
+        if key not in self._put_aside:
+            self._put_aside.add(key)
+            self._postponed.append((node, candidate))
+        return True
+
+    def _next_postponed(self) -> tuple[State, SearchNode, list[Action]] | None:
+        """The first candidate that was put aside and is still new; None if there is none."""
+        while self._postponed:
+            node, candidate = self._postponed.popleft()
+            tree = self._tree(node)
+            if candidate >= len(tree):
+                self.incomplete.add(node.number)
+                continue
+            state = tree.state_of(candidate)
+            if tree.up_to_walks(state) not in self.known:
+                return state, node, tree.path_to(candidate)
+        return None
 
     def _is_dead_end(self, state: State) -> bool:
         """Whether the state is a dead end that the policy avoids; False if its rule is another."""

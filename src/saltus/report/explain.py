@@ -17,7 +17,7 @@ import numpy as np
 
 from saltus.errors import plural
 from saltus.lookahead import LookaheadTree
-from saltus.policy import DeadEndRule, Ending, LearnedPolicy, Policy, Rollout, Step, run_rollout
+from saltus.policy import DeadEndRule, Ending, FrozenGoals, LearnedPolicy, Policy, Rollout, Step, run_rollout
 from saltus.policy.choose import tolerance
 from saltus.report.html import document
 from saltus.report.tree_drawing import draw
@@ -56,7 +56,11 @@ def trace(
     see: Callable[[Step], None] | None = None,
 ) -> dict[str, Any]:
     """The greedy rollout as plain values; `see` is called with every jump as it is taken."""
-    rollout = Rollout(task, dead_end_rule=DeadEndRule.when_playing(policy.lookahead))
+    rollout = Rollout(
+        task,
+        dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
+        frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
+    )
     names = _Names()
     counted = policy.cost.counted if isinstance(policy, LearnedPolicy) else None
     scale = policy.cost.scale if isinstance(policy, LearnedPolicy) else 1.0

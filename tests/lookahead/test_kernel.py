@@ -59,9 +59,9 @@ def assert_same(fast: LookaheadTree, slow: LookaheadTree) -> None:
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> LookaheadSpec:
+def specs(draw: st.DrawFn, *, widths: tuple[int, ...] = (1, 1, 1, 2), free_moves: bool = False) -> LookaheadSpec:
     """Any lookahead that is not refused."""
-    width = draw(st.sampled_from([1, 1, 1, 2]))
+    width = draw(st.sampled_from(widths))
     roots = sorted(ROOT_SUCCESSORS.keys() - ({"classes"} if width == 2 else set()))
     return LookaheadSpec(
         kind=draw(st.sampled_from(sorted(KINDS))),
@@ -71,6 +71,7 @@ def specs(draw: st.DrawFn) -> LookaheadSpec:
         root_successors=draw(st.sampled_from(roots)),
         expand_root_successors=draw(st.booleans()),
         keep_root_successors=draw(st.booleans()),
+        free_moves=free_moves,
         max_better=draw(st.sampled_from([None, None, 1, 2, 5])),
         max_encoded=draw(st.sampled_from([None, None, 1, 2, 3, 7, 20])),
         max_nodes=draw(st.sampled_from([3, 10, 60, 60])),

@@ -152,12 +152,19 @@ def _steps(
 
 
 def relaxed_precondition(task: Task, moves: FreeMoves, schema: int) -> list[Literal]:
-    """Preconditions without those that some agent must not be somewhere."""
-    predicates = {group.predicate for group in moves.groups}
+    """Preconditions without those that, as far as types tell, some agent must not be somewhere."""
+    parameters = task.schemas[schema].parameters
+
+    def may_be_place(literal: Literal, group: Group) -> bool:
+        options = [task.objects_of(parameters[term]) if term >= 0 else [~term] for term in literal.terms]
+        return literal.predicate == group.predicate and all(
+            mask[entry].any() for mask, entry in zip(group.objects, options, strict=True)
+        )
+
     return [
         literal
         for literal in task.schemas[schema].precondition
-        if literal.positive or literal.predicate not in predicates
+        if literal.positive or not any(may_be_place(literal, group) for group in moves.groups)
     ]
 
 

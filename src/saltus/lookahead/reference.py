@@ -93,6 +93,12 @@ class Novelty:
             return features(self.task, self.goal, self.spec, code)
         return {("somewhere", *agent[:2])}
 
+    def mark_root(self, root: State) -> None:
+        """Marks the features of the root's atoms: of places both as such and as being somewhere."""
+        self.mark(root, root, leaves=True)
+        places = [self.moves.place_of(self.task, code) for code in root] if self.moves else []
+        self.seen.update(("somewhere", *agent[:2]) for agent in places if agent is not None)
+
     def mark(self, added: Iterable[int], atoms: Iterable[int], leaves: bool = False) -> bool:
         """Marks the features (and pairs) that the added atoms contribute to a state with these atoms.
 
@@ -151,8 +157,7 @@ def lookahead(
     truncated = stopped = False
     try:
         if spec.kind != "flat":
-            novelty.mark(root, root)
-            novelty.mark(root, root, leaves=True)
+            novelty.mark_root(root)
         _expand_root(task, goal, spec, mode, ahead, nodes, novelty)
         level = 1
         _bound_level(goal, spec, mode, nodes, level)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,23 @@ def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> s
         f"  of {training['batch']} transitions, learning rate {training['learning_rate']} to "
         f"{training['learning_rate_end']}.",
         f"  Changed from the defaults: {settings_text(record) or 'nothing'}.",
+        *played_text(policy),
         "  The file holds all of it (`saltus policies --json`).",
         f"- **Made:** {record['date']}, saltus {record.get('saltus', '0.1.0')}, torch {record['torch']},",
         f"  {record['seconds']:.0f} s until this checkpoint.",
         "",
     ]
     return "\n".join(lines)
+
+
+def played_text(policy: PolicyFile) -> list[str]:
+    """What was set for play, after training; such settings do not change what was learned."""
+    learned = configuration_of(policy.record["configuration"]).lookahead
+    names = [
+        entry.name for entry in fields(learned) if getattr(learned, entry.name) != getattr(policy.lookahead, entry.name)
+    ]
+    listed = ", ".join(f"lookahead.{name}={getattr(policy.lookahead, name)}" for name in names)
+    return [f"  Set after training: {listed}."] if names else []
 
 
 def runs_table(candidates: Mapping[str, PolicyFile]) -> str:

@@ -12,7 +12,7 @@ from tools.bundle_policy import SOURCE, curve_table, describe, main
 from saltus.model.policy_file import load_policy_file
 from saltus.policy.catalogue import POLICIES, bundled_policies
 
-NAMED = {"floortile", "rovers", "sokoban", "spanner"}
+NAMED = {"floortile", "rovers", "spanner"}
 """Domains whose run was named, after further generated problems."""
 
 

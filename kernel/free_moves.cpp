@@ -265,11 +265,28 @@ void FreeMoves::find_ways_back(Group& group) const {
             });
         }
     }
+    // Where moves serve different agents, only the same move is sure to lead an agent back.
+    auto serves_all = [&](const Move& move) {
+        std::vector<std::uint8_t> known(move.pattern.domains.size(), 0);
+        for (std::size_t i = 0; i < move.here.terms.size(); ++i) {
+            const std::int32_t term = move.here.terms[i];
+            if (i == static_cast<std::size_t>(group.place)) continue;
+            if (term < 0 || known[static_cast<std::size_t>(term)]++ != 0) return false;
+            const auto domain = static_cast<std::size_t>(move.pattern.domains[static_cast<std::size_t>(term)]);
+            const std::vector<Object>& members = task_.domains[domain].members;
+            for (Object o = 0; o < task_.objects(); ++o)
+                if (group.objects[i][static_cast<std::size_t>(o)] != 0 &&
+                    !std::binary_search(members.begin(), members.end(), o))
+                    return false;
+        }
+        return move.own.empty();
+    };
+    const bool alike = group.by_agent || std::all_of(group.moves.begin(), group.moves.end(), serves_all);
     group.symmetric = group.is_fixed;
-    for (const Move& move : group.moves)
-        for (std::uint64_t back : move.back) {
+    for (std::size_t m = 0; m < group.moves.size(); ++m)
+        for (std::uint64_t back : group.moves[m].back) {
             group.reversible = group.reversible || back != 0;
-            group.symmetric = group.symmetric && back != 0;
+            group.symmetric = group.symmetric && (alike ? back != 0 : (back >> m & 1) != 0);
         }
 }
 

@@ -22,6 +22,8 @@ struct Node {
     Range arguments;
     Range added, deleted;              // relative to the root
     Range fresh_added, fresh_deleted;  // relative to the parent
+    Range gained, lost;                // places in the closure, relative to the root's; known once it is expanded
+    bool is_closed = false;            // whether they are known
     std::int32_t goals = 0;
     bool novel = true;
     bool expand = true;
@@ -31,6 +33,12 @@ class Nodes {
 public:
     std::size_t size() const { return nodes_.size(); }
     const Node& operator[](std::size_t i) const { return nodes_[i]; }
+    // Notes how the closure of a node differs from the root's.
+    void set_closure(std::size_t i, const Range& gained, const Range& lost) {
+        nodes_[i].gained = gained;
+        nodes_[i].lost = lost;
+        nodes_[i].is_closed = true;
+    }
     void push(const Node& node);
 
     // Number of nodes with more satisfied goals than the root, as long as the tree grows.

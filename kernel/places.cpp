@@ -114,7 +114,7 @@ std::vector<std::int32_t> Places::sorted_agents() const {
 void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
     for (std::int32_t agent : moved_) at_[static_cast<std::size_t>(agent)] = root_at_[static_cast<std::size_t>(agent)];
     moved_.clear();
-    reached_.clear();
+    shifts_.clear();
     tours_.clear();
     agents_affected_.clear();
     std::fill(group_affected_.begin(), group_affected_.end(), 0);
@@ -191,27 +191,215 @@ bool Places::holds(const Wish& wish) const {
            !std::binary_search(deleted_.begin(), deleted_.end(), code);
 }
 
-void Places::closure_difference(std::vector<Code>& added, std::vector<Code>& removed) {
+void Places::close(const Parent* parent, std::vector<Code>& added, std::vector<Code>& removed) {
     added.clear();
     removed.clear();
-    auto compare = [&](std::int32_t agent) {
-        const std::vector<Object>& before = agents_[static_cast<std::size_t>(agent)].root_places;
-        const std::vector<Object>& now = reached(agent);
-        if (&before == &now || before == now) return;
-        std::vector<Object> places;
-        std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(places));
-        for (Object place : places) added.push_back(code_of(agent, place));
-        places.clear();
-        std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(places));
-        for (Object place : places) removed.push_back(code_of(agent, place));
-    };
     for (std::size_t a = 0; a < agents_.size(); ++a) {
         const auto agent = static_cast<std::int32_t>(a);
         if (!agents_[a].is_agent) continue;
-        if (affected(agent) || std::binary_search(moved_.begin(), moved_.end(), agent)) compare(agent);
+        if (!affected(agent) && !std::binary_search(moved_.begin(), moved_.end(), agent)) continue;
+        const std::vector<Object>& before = agents_[a].root_places;
+        const std::vector<Object>* known = known_places(agent);
+        if (known == &before) continue;
+        Shift shift;
+        shift.agent = agent;
+        if (known != nullptr || parent == nullptr || !update(agent, *parent, shift)) {
+            const std::vector<Object> now = known != nullptr ? *known : compute_reached(agent);
+            shift.gained.clear();
+            shift.lost.clear();
+            std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(shift.gained));
+            std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(shift.lost));
+        }
+        for (Object place : shift.gained) added.push_back(code_of(agent, place));
+        for (Object place : shift.lost) removed.push_back(code_of(agent, place));
+        shifts_.push_back(std::move(shift));
     }
     std::sort(added.begin(), added.end());
     std::sort(removed.begin(), removed.end());
+}
+
+// Finds an agent's places from those that it reached in the parent, by looking around the places whose moves the last
+// action touched. False if that is not enough.
+bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
+    const Agent& known = agents_[static_cast<std::size_t>(agent)];
+    const Object at = place(agent);
+    if (at < 0) return false;
+    for (Code code : parent.added)
+        if (const Wish wish = place_of(code); wish.agent == agent) shift.gained.push_back(wish.place);
+    for (Code code : parent.removed)
+        if (const Wish wish = place_of(code); wish.agent == agent) shift.lost.push_back(wish.place);
+    const std::vector<Object>& root = known.root_places;
+    auto was_reached = [&](Object place) {
+        if (std::binary_search(shift.gained.begin(), shift.gained.end(), place)) return true;
+        return std::binary_search(root.begin(), root.end(), place) &&
+               !std::binary_search(shift.lost.begin(), shift.lost.end(), place);
+    };
+    std::vector<Object> touched;
+    if (!touched_places(agent, parent, touched)) return false;
+    const bool is_touched = std::binary_search(touched.begin(), touched.end(), at);
+    if (!is_touched && !was_reached(at)) return false;
+    if (touched.empty()) return true;
+    // Searches around the touched places side by side. Each is a group; groups that meet are joined. One that ends has
+    // seen all of its places. All places reached in the parent that no such group has seen are in the one that goes on.
+    const auto none = static_cast<std::int32_t>(-1);
+    group_at_.resize(static_cast<std::size_t>(task_.objects()), none);
+    std::vector<std::vector<Object>> queues;
+    std::vector<std::size_t> next;
+    std::vector<std::int32_t> parent_group;
+    std::vector<Object> seen;
+    auto find = [&](std::int32_t g) {
+        while (parent_group[static_cast<std::size_t>(g)] != g) g = parent_group[static_cast<std::size_t>(g)];
+        return g;
+    };
+    auto seed = [&](Object place) {
+        std::int32_t& group = group_at_[static_cast<std::size_t>(place)];
+        if (group != none) return;
+        group = static_cast<std::int32_t>(queues.size());
+        queues.push_back({place});
+        next.push_back(0);
+        parent_group.push_back(group);
+        seen.push_back(place);
+    };
+    for (Object place : touched) seed(place);
+    for (Object place : touched)
+        neighbours(known, place, [&](Object end, std::int32_t, std::uint64_t) {
+            if (was_reached(end)) seed(end);
+            return true;
+        });
+    const std::size_t groups = queues.size();
+    auto is_open = [&](std::size_t g) {
+        return parent_group[g] == static_cast<std::int32_t>(g) && next[g] < queues[g].size();
+    };
+    for (;;) {
+        std::size_t open = 0;
+        for (std::size_t g = 0; g < groups; ++g) open += is_open(g) ? 1 : 0;
+        if (open <= 1) break;
+        for (std::size_t g = 0; g < groups; ++g) {
+            if (!is_open(g)) continue;
+            ticker_.tick();
+            const Object place = queues[g][next[g]++];
+            auto own = static_cast<std::int32_t>(g);
+            neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
+                std::int32_t& group = group_at_[static_cast<std::size_t>(end)];
+                if (group != none && find(group) == own) return true;
+                if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return true;
+                if (group == none) {
+                    group = own;
+                    queues[static_cast<std::size_t>(own)].push_back(end);
+                    seen.push_back(end);
+                    return true;
+                }
+                const std::int32_t other = find(group);
+                auto& from = queues[static_cast<std::size_t>(other)];
+                auto& to = queues[static_cast<std::size_t>(own)];
+                to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(next[static_cast<std::size_t>(other)]),
+                          from.end());
+                from.clear();
+                next[static_cast<std::size_t>(other)] = 0;
+                parent_group[static_cast<std::size_t>(other)] = own;
+                return true;
+            });
+        }
+    }
+    std::int32_t open = none;
+    for (std::size_t g = 0; g < groups; ++g)
+        if (is_open(g)) open = static_cast<std::int32_t>(g);
+    auto group_of_place = [&](Object place) {
+        const std::int32_t group = group_at_[static_cast<std::size_t>(place)];
+        return group == none ? open : find(group);
+    };
+    // The one that goes on is the rest of the parent's places only if it has one of them.
+    const bool is_rest = std::any_of(seen.begin(), seen.end(), [&](Object place) {
+        return find(group_at_[static_cast<std::size_t>(place)]) == open && was_reached(place);
+    });
+    const std::int32_t home = group_of_place(at);
+    std::vector<Object> gained;
+    std::vector<Object> lost;
+    bool complete = true;
+    if (group_at_[static_cast<std::size_t>(at)] == none && !is_rest) {
+        // Nothing touched is connected with the parent's places.
+    } else if (home == none) {
+        complete = false;  // cannot be: a place reached in the parent that no group has seen
+    } else if (home != open) {
+        for (Object place : seen)
+            if (find(group_at_[static_cast<std::size_t>(place)]) == home && !was_reached(place))
+                gained.push_back(place);
+        auto lose = [&](Object place) {
+            const std::int32_t group = group_at_[static_cast<std::size_t>(place)];
+            if ((group == none || find(group) != home) && was_reached(place)) lost.push_back(place);
+        };
+        for (Object place : root) lose(place);
+        for (Object place : shift.gained)
+            if (!std::binary_search(root.begin(), root.end(), place)) lose(place);
+    } else {
+        for (Object place : seen)
+            if (find(group_at_[static_cast<std::size_t>(place)]) != home && was_reached(place)) lost.push_back(place);
+        // Places that are new can be reached only through those that the action touched.
+        std::vector<Object> stack;
+        for (Object place : seen)
+            if (find(group_at_[static_cast<std::size_t>(place)]) == home && !was_reached(place)) {
+                gained.push_back(place);
+                stack.push_back(place);
+            }
+        for (Object place : touched)
+            if (group_of_place(place) == home && was_reached(place)) stack.push_back(place);
+        while (!stack.empty()) {
+            const Object place = stack.back();
+            stack.pop_back();
+            ticker_.tick();
+            neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
+                std::int32_t& group = group_at_[static_cast<std::size_t>(end)];
+                if (group != none || was_reached(end)) return true;
+                if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return true;
+                group = home;
+                seen.push_back(end);
+                gained.push_back(end);
+                stack.push_back(end);
+                return true;
+            });
+        }
+    }
+    for (Object place : seen) group_at_[static_cast<std::size_t>(place)] = none;
+    if (!complete) return false;
+    // From the root's places: what was gained and is lost now, and the other way round, cancels out.
+    auto apply = [&](std::vector<Object>& plus, std::vector<Object>& minus, std::vector<Object>& changed) {
+        std::sort(changed.begin(), changed.end());
+        std::vector<Object> undone;
+        std::vector<Object> fresh;
+        std::set_intersection(minus.begin(), minus.end(), changed.begin(), changed.end(), std::back_inserter(undone));
+        std::set_difference(changed.begin(), changed.end(), undone.begin(), undone.end(), std::back_inserter(fresh));
+        std::vector<Object> kept;
+        std::set_difference(minus.begin(), minus.end(), undone.begin(), undone.end(), std::back_inserter(kept));
+        minus = std::move(kept);
+        std::vector<Object> joined;
+        std::merge(plus.begin(), plus.end(), fresh.begin(), fresh.end(), std::back_inserter(joined));
+        plus = std::move(joined);
+    };
+    apply(shift.gained, shift.lost, gained);
+    apply(shift.lost, shift.gained, lost);
+    return true;
+}
+
+// Places whose moves the last action may have changed, ascending. False if they cannot be told.
+bool Places::touched_places(std::int32_t agent, const Parent& parent, std::vector<Object>& touched) {
+    const Group& group = moves_.groups()[static_cast<std::size_t>(group_of(agent))];
+    for (const auto& codes : {parent.fresh_added, parent.fresh_deleted})
+        for (Code code : codes) {
+            const std::int32_t predicate = task_.decode(code, arguments_.data());
+            for (const Move& move : group.moves)
+                for (const Literal& literal : move.changing) {
+                    if (literal.predicate != predicate ||
+                        !matcher_->unify(move.pattern, literal, arguments_.data(), binding_))
+                        continue;
+                    const Object start = binding_[static_cast<std::size_t>(move.start)];
+                    const Object end = binding_[static_cast<std::size_t>(move.end)];
+                    if (start == kUnbound && end == kUnbound) return false;
+                    touched.push_back(end != kUnbound ? end : start);
+                }
+        }
+    std::sort(touched.begin(), touched.end());
+    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+    return true;
 }
 
 bool Places::affected(std::int32_t agent) const {
@@ -219,28 +407,40 @@ bool Places::affected(std::int32_t agent) const {
            std::find(agents_affected_.begin(), agents_affected_.end(), agent) != agents_affected_.end();
 }
 
+const Places::Shift* Places::shift_of(std::int32_t agent) const {
+    for (const Shift& shift : shifts_)
+        if (shift.agent == agent) return &shift;
+    return nullptr;
+}
+
 bool Places::reaches(std::int32_t agent, Object place) {
-    const std::vector<Object>& places = reached(agent);
+    if (const auto* known = known_places(agent)) return std::binary_search(known->begin(), known->end(), place);
+    const std::vector<Object>& root = agents_[static_cast<std::size_t>(agent)].root_places;
+    if (const Shift* shift = shift_of(agent)) {
+        if (std::binary_search(shift->gained.begin(), shift->gained.end(), place)) return true;
+        return std::binary_search(root.begin(), root.end(), place) &&
+               !std::binary_search(shift->lost.begin(), shift->lost.end(), place);
+    }
+    const std::vector<Object> places = compute_reached(agent);
     return std::binary_search(places.begin(), places.end(), place);
 }
 
-const std::vector<Object>& Places::reached(std::int32_t agent) {
+std::vector<Object> Places::reached(std::int32_t agent) {
+    const auto* known = known_places(agent);
+    return known != nullptr ? *known : compute_reached(agent);
+}
+
+// Places of an agent of the shown state, as far as they are listed somewhere; null if they are not.
+const std::vector<Object>* Places::known_places(std::int32_t agent) const {
     const Agent& known = agents_[static_cast<std::size_t>(agent)];
     const Object at = place(agent);
-    if (!affected(agent)) {
-        // Walking back and forth within the root's places changes nothing.
-        if (at == root_at_[static_cast<std::size_t>(agent)] && at >= 0) return known.root_places;
-        if (at >= 0 && root_at_[static_cast<std::size_t>(agent)] >= 0 &&
-            std::binary_search(known.root_places.begin(), known.root_places.end(), at))
-            return known.root_places;
-    }
-    if (at >= 0)
-        if (const auto* fixed = fixed_component(known, at)) return *fixed;
-    for (const auto& [number, places] : reached_)
-        if (number == agent) return places;
-    std::vector<Object> places = compute_reached(agent);
-    reached_.emplace_back(agent, std::move(places));
-    return reached_.back().second;
+    const Object before = root_at_[static_cast<std::size_t>(agent)];
+    if (at < 0) return nullptr;
+    // Walking back and forth within the root's places changes nothing.
+    if (!affected(agent) && before >= 0 &&
+        (at == before || std::binary_search(known.root_places.begin(), known.root_places.end(), at)))
+        return &known.root_places;
+    return fixed_component(known, at);
 }
 
 bool Places::all_moves(const Agent& agent) const {
@@ -274,7 +474,9 @@ std::vector<Object> Places::compute_reached(std::int32_t agent) {
         return places;
     }
     if (const auto* fixed = fixed_component(agents_[static_cast<std::size_t>(agent)], at)) return *fixed;
-    std::vector<Object> places = tour(agent).order;
+    Tour& known = tour(agent);
+    while (extend(known)) continue;
+    std::vector<Object> places = known.order;
     std::sort(places.begin(), places.end());
     return places;
 }
@@ -313,15 +515,22 @@ bool Places::allows(const Agent& agent, const Move& move, Object start, Object e
     return !matcher_->run(move.pattern, binding, MatchOptions{}, [](const std::vector<Object>&) { return false; });
 }
 
+// Whether a move that static atoms allow, and one that leads back, are possible in the shown state.
+bool Places::is_edge(const Agent& agent, std::size_t move, Object start, Object end, std::uint64_t back) {
+    const Group& group = moves_.groups()[static_cast<std::size_t>(agent.group)];
+    if (group.is_fixed) return true;
+    if (!allows(agent, group.moves[move], start, end)) return false;
+    for (std::size_t other = 0; other < group.moves.size(); ++other)
+        if ((back >> other & 1) != 0 && allows(agent, group.moves[other], end, start)) return true;
+    return false;
+}
+
 // The places of an agent in the order in which walks reach them.
-const Places::Tour& Places::tour(std::int32_t agent) {
-    for (const Tour& known : tours_)
+Places::Tour& Places::tour(std::int32_t agent) {
+    for (Tour& known : tours_)
         if (known.agent == agent) return known;
-    const Agent& known = agents_[static_cast<std::size_t>(agent)];
-    const Group& group = moves_.groups()[static_cast<std::size_t>(known.group)];
     const Object start = place(agent);
-    const auto* fixed = fixed_component(known, start);
-    Tour tour;
+    Tour& tour = tours_.emplace_back();
     tour.agent = agent;
     tour.order = {start};
     tour.from = {-1};
@@ -329,39 +538,45 @@ const Places::Tour& Places::tour(std::int32_t agent) {
     tour.distance = {0};
     tour.position.assign(static_cast<std::size_t>(task_.objects()), -1);
     tour.position[static_cast<std::size_t>(start)] = 0;
-    for (std::size_t i = 0; i < tour.order.size(); ++i) {
-        if (fixed != nullptr && tour.order.size() == fixed->size()) break;
-        ticker_.tick();
-        const Object place = tour.order[i];
-        neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
-            if (tour.position[static_cast<std::size_t>(end)] >= 0) return true;
-            if (!group.is_fixed) {
-                if (!allows(known, group.moves[static_cast<std::size_t>(m)], place, end)) return true;
-                bool can_return = false;
-                for (std::size_t other = 0; other < group.moves.size() && !can_return; ++other)
-                    can_return = (back >> other & 1) != 0 && allows(known, group.moves[other], end, place);
-                if (!can_return) return true;
-            }
-            tour.position[static_cast<std::size_t>(end)] = static_cast<std::int32_t>(tour.order.size());
-            tour.order.push_back(end);
-            tour.from.push_back(static_cast<std::int32_t>(i));
-            tour.move.push_back(m);
-            tour.distance.push_back(tour.distance[i] + 1);
-            return true;
-        });
-    }
-    tours_.push_back(std::move(tour));
-    return tours_.back();
+    return tour;
+}
+
+// Visits the neighbours of the next place; false if there is none.
+bool Places::extend(Tour& tour) {
+    if (tour.next >= tour.order.size()) return false;
+    const Agent& known = agents_[static_cast<std::size_t>(tour.agent)];
+    const auto* fixed = fixed_component(known, tour.order[0]);
+    if (fixed != nullptr && tour.order.size() == fixed->size()) return false;
+    ticker_.tick();
+    const std::size_t i = tour.next++;
+    const Object place = tour.order[i];
+    neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
+        if (tour.position[static_cast<std::size_t>(end)] >= 0) return true;
+        if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return true;
+        tour.position[static_cast<std::size_t>(end)] = static_cast<std::int32_t>(tour.order.size());
+        tour.order.push_back(end);
+        tour.from.push_back(static_cast<std::int32_t>(i));
+        tour.move.push_back(m);
+        tour.distance.push_back(tour.distance[i] + 1);
+        return true;
+    });
+    return true;
 }
 
 std::int32_t Places::distance(std::int32_t agent, Object place) {
-    const Tour& known = tour(agent);
+    Tour& known = tour(agent);
+    while (known.position[static_cast<std::size_t>(place)] < 0 && extend(known)) continue;
     return known.distance[static_cast<std::size_t>(known.position[static_cast<std::size_t>(place)])];
 }
 
-std::vector<Object> Places::in_walking_order(std::int32_t agent) { return tour(agent).order; }
+std::vector<Object> Places::in_walking_order(std::int32_t agent) {
+    Tour& known = tour(agent);
+    while (extend(known)) continue;
+    return known.order;
+}
 
 std::vector<Places::Step> Places::walk(std::int32_t agent, Object place) {
+    distance(agent, place);  // reaches the place
     const Tour& known = tour(agent);
     const Agent& walker = agents_[static_cast<std::size_t>(agent)];
     const Group& group = moves_.groups()[static_cast<std::size_t>(walker.group)];
@@ -416,16 +631,24 @@ Walks walks_before(const FreeMoves& moves, std::span<const Code> state, std::int
 std::vector<Code> canonical_state(const FreeMoves& moves, std::span<const Code> state,
                                   std::span<const Code> goal_positive, std::span<const Code> goal_negative) {
     Places places(moves, state);
+    auto is_mentioned = [&](Code code) {
+        return std::binary_search(goal_positive.begin(), goal_positive.end(), code) ||
+               std::binary_search(goal_negative.begin(), goal_negative.end(), code);
+    };
     std::vector<Code> codes;
     for (Code code : state) {
         const Places::Wish wish = places.place_of(code);
-        const bool mentioned = std::binary_search(goal_positive.begin(), goal_positive.end(), code) ||
-                               std::binary_search(goal_negative.begin(), goal_negative.end(), code);
-        if (wish.agent >= 0 && places.place(wish.agent) >= 0 && !mentioned &&
-            !moves.groups()[static_cast<std::size_t>(places.group_of(wish.agent))].blocked_by_others)
-            codes.push_back(places.code_of(wish.agent, places.reached(wish.agent).front()));
-        else
+        const bool walks = wish.agent >= 0 && places.place(wish.agent) >= 0 && !is_mentioned(code) &&
+                           !moves.groups()[static_cast<std::size_t>(places.group_of(wish.agent))].blocked_by_others;
+        if (walks) {
+            const std::vector<Object> reached = places.reached(wish.agent);
+            const auto first = std::find_if(reached.begin(), reached.end(), [&](Object place) {
+                return !is_mentioned(places.code_of(wish.agent, place));
+            });
+            codes.push_back(places.code_of(wish.agent, *first));
+        } else {
             codes.push_back(code);
+        }
     }
     std::sort(codes.begin(), codes.end());
     return codes;

@@ -67,11 +67,18 @@ public:
     // Whether the shown state has the agent's atom for this place.
     bool holds(const Wish& wish) const;
 
-    // How the closure of the shown state differs from the root's: both lists are sorted.
-    void closure_difference(std::vector<Code>& added, std::vector<Code>& removed);
+    // How the closure of the shown state differs from the root's: both lists are sorted. What is known of the parent,
+    // if anything, saves time: how its closure differs from the root's, and how the shown state differs from it.
+    struct Parent {
+        std::span<const Code> added;
+        std::span<const Code> removed;
+        std::span<const Code> fresh_added;
+        std::span<const Code> fresh_deleted;
+    };
+    void close(const Parent* parent, std::vector<Code>& added, std::vector<Code>& removed);
     // Whether an agent of the shown state reaches a place.
     bool reaches(std::int32_t agent, Object place);
-    const std::vector<Object>& reached(std::int32_t agent);  // ascending
+    std::vector<Object> reached(std::int32_t agent);  // ascending
 
     // Moves from where an agent is to a place that it reaches.
     std::int32_t distance(std::int32_t agent, Object place);
@@ -88,9 +95,16 @@ private:
         std::vector<Object> arguments;    // of its atom; the place is 0
         std::vector<Object> root_places;  // that it reaches in the root
     };
-    // A breadth-first search from where an agent is.
+    // How the places of an agent in the shown state differ from those in the root; both lists are sorted.
+    struct Shift {
+        std::int32_t agent = -1;
+        std::vector<Object> gained;
+        std::vector<Object> lost;
+    };
+    // A breadth-first search from where an agent is, as far as it was needed.
     struct Tour {
         std::int32_t agent = -1;
+        std::size_t next = 0;  // position in the order from where to go on
         std::vector<Object> order;
         std::vector<std::int32_t> from;      // [order]: position in the order; -1 for the start
         std::vector<std::int32_t> move;      // [order]: number of the move within the group
@@ -102,8 +116,14 @@ private:
     bool all_moves(const Agent& agent) const;
     const std::vector<Object>* fixed_component(const Agent& agent, Object place) const;
     bool affected(std::int32_t agent) const;
+    const std::vector<Object>* known_places(std::int32_t agent) const;
     std::vector<Object> compute_reached(std::int32_t agent);
-    const Tour& tour(std::int32_t agent);
+    const Shift* shift_of(std::int32_t agent) const;
+    bool update(std::int32_t agent, const Parent& parent, Shift& shift);
+    bool touched_places(std::int32_t agent, const Parent& parent, std::vector<Object>& touched);
+    Tour& tour(std::int32_t agent);
+    bool extend(Tour& tour);
+    bool is_edge(const Agent& agent, std::size_t move, Object start, Object end, std::uint64_t back);
     template <typename Visit>
     void neighbours(const Agent& agent, Object place, Visit&& visit);
     bool allows(const Agent& agent, const Move& move, Object start, Object end);
@@ -124,10 +144,11 @@ private:
     std::int32_t root_several_ = 0;
     std::vector<std::uint8_t> group_affected_;  // [groups]: for all agents
     std::vector<std::int32_t> agents_affected_;
-    std::deque<std::pair<std::int32_t, std::vector<Object>>> reached_;  // of the shown state, where it was asked for
-    std::deque<Tour> tours_;                                            // of the shown state
+    std::deque<Shift> shifts_;  // of the shown state
+    std::deque<Tour> tours_;    // of the shown state
     std::vector<Code> added_;
     std::vector<Code> deleted_;
+    std::vector<std::int32_t> group_at_;  // [objects]: scratch of update(), -1 between calls
     std::vector<Object> arguments_;
     std::vector<Object> binding_;
     Ticker ticker_;
@@ -145,8 +166,8 @@ struct Walks {
 Walks walks_before(const FreeMoves& moves, std::span<const Code> state, std::int32_t schema,
                    std::span<const Object> arguments);
 
-// The state that stands for all states between which agents only walk: every agent is at the first of its places,
-// unless the goal mentions the place where it is, or others may take its moves away.
+// The state that stands for all states between which agents only walk: every agent is at the first of its places that
+// the goal does not mention, unless the goal mentions the place where it is, or others may take its moves away.
 std::vector<Code> canonical_state(const FreeMoves& moves, std::span<const Code> state,
                                   std::span<const Code> goal_positive, std::span<const Code> goal_negative);
 

@@ -14,6 +14,7 @@ namespace saltus {
 namespace {
 
 constexpr std::int64_t kScratch = 1 << 26;  // bytes that a search may always use besides the tree
+constexpr std::size_t kStoredPlaces = 512;  // most places by which a stored closure differs from the root's
 constexpr std::uint32_t kPairSteps = 1024;  // steps of a join that take as long as marking a successor's pairs
 
 // A thread allocates what it needs to throw when it first throws; without memory, that would end the process. So every
@@ -312,6 +313,8 @@ void Search::expand(std::size_t number) {
         if (places_ && skips(s)) continue;
         if (spec_.width == 2 || schema.conditional)
             expand_fully(number, s);
+        else if (places_ && located_[s].move != nullptr)
+            expand_move(number, s);
         else if (exhausted(s))
             continue;
         else if (schema.projects)
@@ -340,6 +343,58 @@ void Search::expand_fully(std::size_t number, std::size_t s) {
     if (expected > kSortAtOnce) expected = matcher_.count(pattern);
     in_order(matcher_, task_, pattern, MatchOptions{}, expected,
              [&](const std::vector<Object>& binding) { return try_action(number, s, binding); });
+}
+
+// Tries the moves that need what the node changed, and those that lead out of their agent's places only now because the
+// way back was taken away.
+void Search::expand_move(std::size_t number, std::size_t s) {
+    const Located& located = located_[s];
+    const Pattern& pattern = pattern_of(s);
+    flat_.clear();
+    auto any = [](const std::vector<Object>&) { return true; };
+    auto gather = [&](const std::vector<Object>& found) {
+        ++generated_;
+        if (promises(s, found)) flat_.insert(flat_.end(), found.begin(), found.end());
+        return fits(flat_.size() * sizeof(Object));
+    };
+    std::vector<Object> binding(pattern.domains.size(), kUnbound);
+    if (places_->has_several()) {
+        matcher_.run(pattern, binding, MatchOptions{}, gather);
+    } else {
+        join_fresh(s, MatchOptions{}, any, gather);
+        std::vector<Object> back;
+        for (const Move& move : located.group->moves)
+            for (const Literal& literal : move.changing)
+                for (const FreshAtom& atom : fresh_) {
+                    if (atom.predicate != literal.predicate || atom.added == literal.positive) continue;
+                    const Object* arguments = fresh_arguments_.data() + atom.begin;
+                    if (!matcher_.unify(move.pattern, literal, arguments, back)) continue;
+                    if (bind_reversed(*located.move, move, back, binding))
+                        matcher_.run(pattern, binding, MatchOptions{}, gather);
+                    if (truncated_) return;
+                }
+    }
+    try_bindings(number, s, false);
+}
+
+// Binds a move the other way round than a move of the same group; false if its parameters do not admit that.
+bool Search::bind_reversed(const Move& move, const Move& other, const std::vector<Object>& bound,
+                           std::vector<Object>& binding) const {
+    binding.assign(move.pattern.domains.size(), kUnbound);
+    auto bind = [&](std::int32_t term, Object object) {
+        if (object == kUnbound) return true;
+        if (term < 0) return ~term == object;
+        const auto variable = static_cast<std::size_t>(term);
+        const auto domain = static_cast<std::size_t>(move.pattern.domains[variable]);
+        if (binding[variable] != kUnbound) return binding[variable] == object;
+        binding[variable] = object;
+        return task_.domains[domain].allowed[static_cast<std::size_t>(object)] != 0;
+    };
+    for (std::size_t i = 0; i < move.here.terms.size(); ++i)
+        if (move.here.terms[i] != move.start && !bind(move.here.terms[i], value_of(other.here.terms[i], bound)))
+            return false;
+    return bind(move.start, bound[static_cast<std::size_t>(other.end)]) &&
+           bind(move.end, bound[static_cast<std::size_t>(other.start)]);
 }
 
 // Tries the actions that need what the node changed; all others were applicable in its parent.
@@ -749,10 +804,27 @@ void Search::show_closure(std::size_t number) {
         closed_parent_ = node.parent;
         parent_added_.clear();
         parent_removed_.clear();
-        if (node.parent != 0)
-            load_closure(nodes_[static_cast<std::size_t>(node.parent)], parent_added_, parent_removed_);
+        const Node& parent = nodes_[static_cast<std::size_t>(node.parent)];
+        if (parent.is_closed) {
+            const auto codes = std::span<const Code>(closed_codes_);
+            const auto gained = codes.subspan(parent.gained.begin, parent.gained.size);
+            const auto lost = codes.subspan(parent.lost.begin, parent.lost.size);
+            parent_added_.assign(gained.begin(), gained.end());
+            parent_removed_.assign(lost.begin(), lost.end());
+        } else if (node.parent != 0) {
+            load_closure(parent, false, parent_added_, parent_removed_);
+        }
     }
-    load_closure(node, own_added_, own_removed_);
+    load_closure(node, true, own_added_, own_removed_);
+    if (own_added_.size() + own_removed_.size() <= kStoredPlaces) {
+        auto store = [&](const std::vector<Code>& codes) {
+            const Range range{closed_codes_.size(), codes.size()};
+            closed_codes_.insert(closed_codes_.end(), codes.begin(), codes.end());
+            return range;
+        };
+        const Range gained = store(own_added_);
+        nodes_.set_closure(number, gained, store(own_removed_));
+    }
     fresh_places_.clear();
     std::set_difference(own_added_.begin(), own_added_.end(), parent_added_.begin(), parent_added_.end(),
                         std::back_inserter(fresh_places_));
@@ -760,8 +832,9 @@ void Search::show_closure(std::size_t number) {
                         std::back_inserter(fresh_places_));
 }
 
-// Shows a node's closure, and finds how its places differ from those of the root's closure.
-void Search::load_closure(const Node& node, std::vector<Code>& added, std::vector<Code>& removed) {
+// Shows a node's closure, and finds how its places differ from those of the root's closure; from its parent's closure
+// if that is at hand.
+void Search::load_closure(const Node& node, bool has_parent, std::vector<Code>& added, std::vector<Code>& removed) {
     std::vector<Code> other_added;
     std::vector<Code> other_deleted;
     for (Code code : nodes_.codes(node.added))
@@ -770,7 +843,9 @@ void Search::load_closure(const Node& node, std::vector<Code>& added, std::vecto
         if (!places_->is_place(code)) other_deleted.push_back(code);
     view_.show(other_added, other_deleted);
     places_->show(nodes_.codes(node.added), nodes_.codes(node.deleted));
-    places_->closure_difference(added, removed);
+    const Places::Parent parent{parent_added_, parent_removed_, nodes_.codes(node.fresh_added),
+                                nodes_.codes(node.fresh_deleted)};
+    places_->close(has_parent ? &parent : nullptr, added, removed);
     if (added.empty() && removed.empty()) return;
     other_added.insert(other_added.end(), added.begin(), added.end());
     other_deleted.insert(other_deleted.end(), removed.begin(), removed.end());
@@ -799,8 +874,8 @@ bool Search::promises(std::size_t s, const std::vector<Object>& binding) {
 
 // Whether an atom, decoded into arguments_, has an unseen feature.
 bool Search::unseen(Code code, std::int32_t predicate, bool is_move) {
-    if (places_ && !is_move && !goal_sign_.contains(code))
-        if (const Places::Wish found = places_->place_of(code); found.agent >= 0)
+    if (places_ && !is_move)
+        if (const Places::Wish found = places_->place_of(code); found.agent >= 0 && !goal_sign_.contains(code))
             return !somewhere_.contains(places_->key_of(found.agent));
     return novelty_.unseen(code, predicate, arguments_.data());
 }

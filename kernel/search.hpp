@@ -81,6 +81,9 @@ private:
     void expand(std::size_t number);
     bool exhausted(std::size_t s) const;
     void expand_fully(std::size_t number, std::size_t s);
+    void expand_move(std::size_t number, std::size_t s);
+    bool bind_reversed(const Move& move, const Move& other, const std::vector<Object>& bound,
+                       std::vector<Object>& binding) const;
     void expand_anchored(std::size_t number, std::size_t s);
     void expand_projected(std::size_t number, std::size_t s);
     void decode_fresh(const Node& node);
@@ -105,7 +108,7 @@ private:
     void add_walks();
     void expand_walks(std::size_t number);
     void show_closure(std::size_t number);
-    void load_closure(const Node& node, std::vector<Code>& added, std::vector<Code>& removed);
+    void load_closure(const Node& node, bool has_parent, std::vector<Code>& added, std::vector<Code>& removed);
     bool in_root(Code code);
 
     // Novelty.
@@ -160,6 +163,7 @@ private:
     bool at_root_ = true;
     std::int32_t steps_ = 0;           // moves before the action at hand
     std::int32_t closed_parent_ = -1;  // whose closure the following two describe
+    std::vector<Code> closed_codes_;   // of nodes whose closure is known
     std::vector<Code> parent_added_;
     std::vector<Code> parent_removed_;
     std::vector<Code> own_added_;

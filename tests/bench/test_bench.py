@@ -282,7 +282,7 @@ def test_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--planner", "fd"], "--planner fd: expected one of policy, lama"),
-        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search or --improve"),
+        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search, --improve or --lookahead"),
         (["--split", "nope"], "there is no split 'nope'"),
         (["--protocol", "ipc"], "--protocol ipc: expected one of paper, open"),
         (["--device", "tpu"], "--device tpu: expected one of"),

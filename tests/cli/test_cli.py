@@ -100,6 +100,7 @@ def test_info_as_json(depot: list[str], capsys: pytest.CaptureFixture[str]) -> N
         "types",
         "predicates",
         "schemas",
+        "free_moves",
     }
     assert (facts["domain"], facts["problem"], facts["objects"], facts["atoms"]) == ("depot", "one", 4, 12)
     assert (facts["fluent_atoms"], facts["goal_atoms"], facts["goal_holds"]) == (2, 1, False)

@@ -7,12 +7,13 @@ from itertools import islice, pairwise
 
 import numpy as np
 import pytest
+from tests.errands import errands
 from tests.tasks import domain_of, task_of
 
 from saltus.domains import generate_sizes
 from saltus.domains.registry import DOMAINS
 from saltus.graph import EncodingSpec, Vocabulary
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork
 from saltus.policy import (
     YARDSTICKS,
@@ -27,6 +28,7 @@ from saltus.policy import (
     run_rollouts,
 )
 from saltus.policy.policies import batches
+from saltus.policy.search import JumpSearch
 from saltus.task import Plan, Task, validate
 
 CHAIN = """(define (domain chain) (:predicates (at ?x) (next ?x ?y))
@@ -110,6 +112,20 @@ def test_a_goal_that_holds_needs_no_jump() -> None:
     rollout = Rollout(chain(3, goal=0))
     assert list(run_rollout(FarthestPolicy(), rollout)) == []
     assert rollout.ending is Ending.SOLVED
+
+
+def test_of_several_goal_states_the_one_with_the_fewest_actions_is_taken() -> None:
+    """Ringing the bell is one jump of four actions, shouting two jumps of one action each."""
+    task = errands()
+    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(free_moves=True))
+    (step,) = run_rollout(policy, Rollout(task))
+    assert [task.action_name(action) for action in step.actions] == ["(prepare w0)", "(shout w0)"]
+    assert step.tree.depth[step.tree.goal_nodes].tolist() == [1, 2]
+    assert step.tree.length[step.tree.goal_nodes].tolist() == [4, 2]
+    search = JumpSearch(policy, task)
+    list(search.run())
+    assert search.solution == step.actions
+    assert lookahead(task, spec=LookaheadSpec(kind="flat")).nearest_goal is None
 
 
 def test_goal_states_of_the_tree_are_taken_unless_disabled() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from saltus.report.tree_drawing import MOST_SHOWN, draw, spread
 from saltus.task import Plan, Task, load, validate
 
 BLOCKS = ROOT / "examples" / "blocksworld"
+GARDENER = ROOT / "examples" / "gardener"
 
 
 @cache
@@ -129,6 +131,35 @@ def test_a_policy_file_is_traced_and_its_actions_are_a_plan() -> None:
             node = step["parent"][node]
         assert walk == step["actions"]
     assert goals == set(range(len(content["goals"])))
+
+
+def test_walks_are_folded_within_a_jump() -> None:
+    """An action after moves is a list that starts with them; all actions together are the plan."""
+    task = load(GARDENER / "domain.pddl", GARDENER / "training" / "p04.pddl")
+    content = trace(task, GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="iw", free_moves=True)), "x")
+    assert content["lookahead"] == "IW(1) modulo free moves"
+    assert "lookahead IW(1) modulo free moves" in explain_page(content)
+    plan: list[str] = []
+    folds = 0
+    for step in content["steps"]:
+        edges = step["actions"]
+        assert len(edges) == step["depth"][step["jump"]]
+        assert edges == [edge for node in way(step) for edge in step["path"][node]]
+        for edge in edges:
+            assert isinstance(edge, int) or len(edge) > 1
+            folds += not isinstance(edge, int)
+            plan += [content["names"][number] for number in ([edge] if isinstance(edge, int) else edge)]
+    assert folds > 3
+    assert len(plan) == content["length"]
+    assert validate(task, Plan.of(plan))
+
+
+def way(step: dict[str, Any]) -> list[int]:
+    """The nodes shown from the root to the jump."""
+    nodes = [step["jump"]]
+    while step["parent"][nodes[-1]] > 0:
+        nodes.append(step["parent"][nodes[-1]])
+    return nodes[::-1]
 
 
 @pytest.mark.parametrize("name", sorted(YARDSTICKS))

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import ROOT
+from tests.errands import errands
 from tests.report.browser import Opened, find_browser, open_browser, open_page
 from tests.report.samples import paper_records, record, write_records, write_run
 
+from saltus.lookahead import LookaheadSpec
 from saltus.policy import YARDSTICKS
 from saltus.report import make_report, report_page, write_page
 from saltus.report.explain import explain_page, trace
@@ -316,3 +318,31 @@ def test_a_rollout_without_a_jump(browser: Any, content: dict[str, Any], tmp_pat
     assert not opened.page.locator("#stage").is_visible()
     assert opened.complaints == []
     opened.page.close()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_walks_are_folded_and_can_be_opened(browser: Any, tmp_path: Path, dark: bool) -> None:
+    """The jump to the bell at the end of the road and back: what is folded, what a click shows, what a node says."""
+    policy = YARDSTICKS["goal-count"](np.random.default_rng(0), LookaheadSpec(kind="flat", free_moves=True))
+    write_page(tmp_path / "walks.html", explain_page(trace(errands(5, goal="(and (rung) (at w0 p4))"), policy, "x")))
+    opened = open_page(browser, tmp_path / "walks.html", dark=dark)
+    page = opened.page
+    assert page.locator("#where").text_content() == "jump 1 of 1"
+    assert page.locator("#summary").text_content().startswith("5 actions, Q ")
+    for box in ("#actions", "#node"):
+        if box == "#node":
+            page.locator("#tree circle.jump").click()
+            assert "depth 1 · 5 actions · goals 2 (+2)" in page.locator("#node").text_content()
+        assert page.locator(f"{box} > ol > li, ol{box} > li").count() == 1
+        summary, moves = page.locator(f"{box} details.walk summary"), page.locator(f"{box} details.walk li")
+        assert summary.text_content() == "(ring w0 p4) after 4 moves"
+        assert contrast(page, f"{box} details.walk summary") > 4.4
+        assert contrast(page, f"{box} details.walk summary span") > 4.4
+        assert not moves.first.is_visible()
+        summary.click()
+        assert moves.first.is_visible()
+        assert moves.all_text_contents() == [f"(walk w0 p{i} p{i + 1})" for i in range(4)]
+    title = page.locator("#tree circle.jump title").text_content()
+    assert title.startswith("(ring w0 p4) after 4 moves\nQ ")
+    assert opened.complaints == []
+    page.close()

@@ -16,6 +16,7 @@ from saltus.bench.lama import find_driver
 from saltus.cli import output
 from saltus.cli.options import (
     Device,
+    Lookahead,
     MaxJumps,
     MemoryLimit,
     Protocol,
@@ -26,6 +27,7 @@ from saltus.cli.options import (
     adapted,
     check_device,
     limits_of,
+    lookahead_of,
     protocol_of,
 )
 from saltus.cli.plan import Improve
@@ -67,6 +69,7 @@ def bench(
         typer.Option(help="Threads per process (default: 1, or one per core if problems run one by one).", min=1),
     ] = None,
     seed: Seed = 0,
+    lookahead: Lookahead = None,
     ray: Ray = None,
 ) -> int:
     """Run a policy on every problem of some suites, each in a process of its own, and record the results.
@@ -74,9 +77,11 @@ def bench(
     Plans are validated and kept in a folder next to the record file. A benchmark that was stopped or killed, or that
     has new problems, continues where it was. Other options make other records in the same file.
 
-    Example:
+    Examples:
 
         saltus bench examples/blocksworld --policy random --max-jumps 20 --out records.jsonl
+
+        saltus bench examples/gardener --policy goal-count --lookahead free_moves=true --out records.jsonl
     """
     check_device(device)
     if planner not in PLANNERS:
@@ -87,8 +92,10 @@ def bench(
     job: PlanJob
     if planner == LamaJob.planner:
         find_driver()
-        if search or improve or policy != AUTO:
-            raise ConfigurationError("--planner lama cannot be combined with --policy, --search or --improve")
+        if search or improve or policy != AUTO or lookahead:
+            raise ConfigurationError(
+                "--planner lama cannot be combined with --policy, --search, --improve or --lookahead"
+            )
         job = LamaJob("", "", limits=limits, device="cpu", seed=seed, threads=share)
     else:
         job = PlanJob(
@@ -101,6 +108,7 @@ def bench(
             take_goals=protocol_of(protocol).take_goals,
             device=find_device(device) if policy not in YARDSTICKS else "cpu",
             seed=seed,
+            lookahead=lookahead_of(lookahead, policy).settings,
             threads=share,
         )
     trials = make_trials(

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
-from saltus.cli.options import Seed
+from saltus.cli.options import Lookahead, Seed, lookahead_of
 
 if TYPE_CHECKING:
     from saltus.policy import Step
@@ -29,6 +29,7 @@ def explain(
     max_jumps: Annotated[int, typer.Option(help="Maximum number of jumps.", min=1)] = 200,
     per_depth: Annotated[int, typer.Option(help="Number of nodes shown per depth, best first.", min=1)] = 8,
     seed: Seed = 0,
+    lookahead: Lookahead = None,
 ) -> None:
     """Write a page that steps through a policy's rollout: trees, Q-values, jumps, goals.
 
@@ -42,8 +43,9 @@ def explain(
     from saltus.report.explain import ending_text, explain_page, trace  # here: importing PyTorch takes a second
     from saltus.report.html import write_page
 
+    spec = lookahead_of(lookahead, policy)
     task = read_task(domain, problem)
-    chosen, name = open_policy(policy, task.domain, device="cpu", seed=seed)
+    chosen, name = open_policy(policy, task.domain, device="cpu", seed=seed, lookahead=spec if lookahead else None)
     terminal = output.error_console()
     if terminal.is_terminal:
         with terminal.status(Text("looking ahead")) as status:

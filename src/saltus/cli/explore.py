@@ -15,7 +15,7 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.inspect import FOLDER_HELP, DomainFile, Json, ProblemFile, read_task, read_tasks
-from saltus.errors import InputError
+from saltus.errors import InputError, plural
 from saltus.files import write_whole
 from saltus.lookahead import (
     KINDS,
@@ -27,6 +27,7 @@ from saltus.lookahead import (
     successor_state,
 )
 from saltus.lookahead import lookahead as run_lookahead
+from saltus.lookahead.free_moves import find_free_moves
 from saltus.lookahead.spec import GOAL_IDENTITIES
 from saltus.task import Task, find_suites
 
@@ -53,6 +54,9 @@ def lookahead(
     keep_root_successors: Annotated[
         bool, typer.Option(help="Whether root successors beyond the capacity stay in the tree as leaves.")
     ] = DEFAULTS.keep_root_successors,
+    free_moves: Annotated[
+        bool, typer.Option(help="Whether moves of agents that can be undone are free: a jump is a whole errand.")
+    ] = DEFAULTS.free_moves,
     max_better: Annotated[
         int | None,
         typer.Option(help="Stop growing once this many states have more goals than the root (default: never)."),
@@ -67,13 +71,16 @@ def lookahead(
     """Run a lookahead from the initial state and show the size of its tree.
 
     Shown are the number of states in the tree (nodes), of novel states (both include the root) and of actions that the
-    kernel generated.
+    kernel generated. With free moves, an edge of the tree stands for an action and the moves before it; the path to a
+    node with the most goals is shown, with these moves folded.
 
     Examples:
 
         saltus lookahead examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 
         saltus lookahead examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl --kind iw --json
+
+        saltus lookahead examples/gardener/domain.pddl examples/gardener/large.pddl --free-moves
     """
     spec = LookaheadSpec(
         kind=kind,
@@ -83,18 +90,20 @@ def lookahead(
         root_successors=root_successors,
         expand_root_successors=expand_root_successors,
         keep_root_successors=keep_root_successors,
+        free_moves=free_moves,
         max_better=max_better,
         max_encoded=max_encoded,
         max_nodes=max_nodes,
     )
     task = read_task(domain, problem)
-    # The time below excludes copying the task to the kernel, which happens here.
-    run_lookahead(task, spec=LookaheadSpec(kind="flat", max_nodes=1))
+    # The time below excludes copying the task to the kernel and finding free moves, which happens here.
+    run_lookahead(task, spec=LookaheadSpec(kind="flat", free_moves=free_moves, max_nodes=1))
     start = time.perf_counter()
     tree = run_lookahead(task, spec=spec)
     seconds = time.perf_counter() - start
     if json:
-        output.print_json({"kind": spec.kind, "width": spec.width, **tree_figures(tree), "seconds": seconds})
+        names = {"kind": spec.kind, "width": spec.width, "free_moves": spec.free_moves}
+        output.print_json({**names, **tree_figures(tree), "seconds": seconds})
     else:
         show_tree(tree, spec, seconds)
 
@@ -109,7 +118,9 @@ def tree_figures(tree: LookaheadTree) -> dict[str, object]:
         "root_successors": tree.root_successors,
         "max_depth": int(tree.depth.max()),
         "depths": np.bincount(tree.depth).tolist(),
+        "max_length": int(tree.length.max()),
         "goal_nodes": len(tree.goal_nodes),
+        "goal_length": None if tree.nearest_goal is None else int(tree.length[tree.nearest_goal]),
         "truncated": tree.truncated,
         "stopped": tree.stopped,
         "left_out": tree.left_out,
@@ -123,7 +134,8 @@ def show_tree(tree: LookaheadTree, spec: LookaheadSpec, seconds: float) -> None:
     console.print(f"{len(tree):,} nodes, {tree.novel_count:,} novel, {tree.generated:,} actions generated")
     console.print(f"root: {tree.root_actions:,} applicable actions, successors: {tree.root_successors}")
     reached = f"goal reached in {len(tree.goal_nodes):,} nodes" if len(tree.goal_nodes) else "goal not reached"
-    console.print(f"depth {int(tree.depth.max())}, {reached}, {seconds * 1000:.3f} ms")
+    longest = f" (up to {plural(int(tree.length.max()), 'action')})" if spec.free_moves else ""
+    console.print(f"depth {int(tree.depth.max())}{longest}, {reached}, {seconds * 1000:.3f} ms")
     if tree.truncated:
         reason = "--max-nodes" if len(tree) + tree.left_out >= spec.max_nodes else "memory"
         console.print(Text.assemble(("the tree was truncated", "bold red"), f" ({reason})"))
@@ -131,10 +143,47 @@ def show_tree(tree: LookaheadTree, spec: LookaheadSpec, seconds: float) -> None:
         console.print("the tree stopped growing (--max-better)")
     if tree.left_out:
         console.print(f"{tree.left_out:,} nodes left out (--max-encoded)")
+    if spec.free_moves and find_free_moves(tree.task) is None:
+        console.print("the problem has no free moves: the tree is the same without --free-moves")
     histogram = np.bincount(tree.depth).tolist()
     largest = max(histogram)
-    rows = [(depth, count, "█" * max(1, round(40 * count / largest))) for depth, count in enumerate(histogram)]
-    console.print(output.table("Nodes by depth", ["depth", "nodes", ""], rows, left=0, last_left=True))
+    bars = ["█" * max(1, round(40 * count / largest)) for count in histogram]
+    columns = ["depth", "nodes", "actions", ""] if spec.free_moves else ["depth", "nodes", ""]
+    rows = [
+        (depth, count, *([lengths_text(tree, depth)] if spec.free_moves else []), bar)
+        for depth, (count, bar) in enumerate(zip(histogram, bars, strict=True))
+    ]
+    console.print(output.table("Nodes by depth", columns, rows, left=0, last_left=True))
+    if spec.free_moves:
+        show_path(tree)
+
+
+def lengths_text(tree: LookaheadTree, depth: int) -> str:
+    """The fewest and the most actions from the root to the nodes of a depth."""
+    lengths = tree.length[tree.depth == depth]
+    fewest, most = int(lengths.min()), int(lengths.max())
+    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+
+
+def show_path(tree: LookaheadTree) -> None:
+    """Prints the path to the node with the most goals, of several the one with the fewest actions: a jump per line."""
+    node = int(np.lexsort((tree.length, -tree.goals))[0])
+    if node == 0:
+        output.result("no node has more goals than the root")
+        return
+    reached = f"{plural(int(tree.goals[node]), 'goal')} of {tree.goal_count:,} (root: {int(tree.goals[0]):,})"
+    output.result(f"path to {reached}: {plural(int(tree.length[node]), 'action')}")
+    nodes = [node]
+    while nodes[-1]:
+        nodes.append(int(tree.parent[nodes[-1]]))
+    for entry in nodes[-2::-1]:
+        output.result(f"  {jump_text(tree, entry)}")
+
+
+def jump_text(tree: LookaheadTree, node: int) -> str:
+    """The action that leads to a node, and how many moves come before it."""
+    moves = int(tree.length[node] - tree.length[tree.parent[node]]) - 1
+    return tree.task.action_name(tree.action_of(node)) + (f" after {plural(moves, 'move')}" if moves else "")
 
 
 def branching(

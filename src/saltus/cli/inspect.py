@@ -11,9 +11,10 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.errors import plural
-from saltus.pddl import Source, parse_domain
+from saltus.lookahead.free_moves import find_free_moves, move_schemas
+from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.exit_codes import ExitCode
-from saltus.task import Split, Suite, Task, find_suites, load, read_plan
+from saltus.task import Split, Suite, Task, build_task, find_suites, load, read_plan
 from saltus.task import validate as judge
 from saltus.task.plan import cost_text
 from saltus.task.suite import TEST_SPLITS
@@ -21,6 +22,8 @@ from saltus.task.suite import TEST_SPLITS
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+SHOWN_AGENTS = 5
+"""Agents whose names are shown."""
 FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such folders."
 
 
@@ -40,29 +43,41 @@ def read_tasks(suites: Sequence[Suite], description: str) -> Iterator[tuple[Suit
         yield suite, split, path, load(domains[suite.domain], path)
 
 
-def info(domain: DomainFile, problem: ProblemFile, json: Json = False) -> None:
-    """Show the sizes, types, predicates and schemas of a problem.
+def info(
+    domain: DomainFile,
+    problem: Annotated[Path | None, typer.Argument(help="PDDL problem file (default: the domain alone).")] = None,
+    json: Json = False,
+) -> None:
+    """Show the sizes, types, predicates, schemas and free moves of a problem.
 
     Objects and atoms are counted as in the paper: constants count as objects, and every object adds one atom per type
-    that it has.
+    that it has. Free moves only shift an agent from place to place and can be undone; agents are those that have a
+    place in the initial state. Of a domain alone, the schemas that only shift an agent are listed.
 
     Examples:
 
         saltus info examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 
         saltus info examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl --json
+
+        saltus info examples/gardener/domain.pddl
     """
-    task = read_task(domain, problem)
+    task = empty_task(domain) if problem is None else read_task(domain, problem)
     facts = describe(task)
+    if problem is None:
+        facts |= {"problem": None, "free_moves": None}
     if json:
         output.print_json(facts)
         return
     console = output.console()
-    console.print(Text.assemble((task.domain.name, "bold"), " / ", (task.name, "bold")))
-    console.print(
-        f"{task.object_count:,} objects, {task.atom_count:,} atoms, {len(task.initial_state):,} fluent atoms, "
-        f"{len(task.goal.positive) + len(task.goal.negative):,} goal atoms"
-    )
+    if problem is None:
+        console.print(Text.assemble((task.domain.name, "bold"), f", {task.object_count:,} constants"))
+    else:
+        console.print(Text.assemble((task.domain.name, "bold"), " / ", (task.name, "bold")))
+        console.print(
+            f"{task.object_count:,} objects, {task.atom_count:,} atoms, {len(task.initial_state):,} fluent atoms, "
+            f"{len(task.goal.positive) + len(task.goal.negative):,} goal atoms"
+        )
     console.print(output.table("Types", ["type", "objects"], list(facts["types"].items())))
     predicates = [
         (entry["name"], entry["kind"], entry["arity"], entry["initial atoms"], entry["goal atoms"])
@@ -75,6 +90,38 @@ def info(domain: DomainFile, problem: ProblemFile, json: Json = False) -> None:
     ]
     columns = ["schema", "parameters", "preconditions", "adds", "deletes"]
     console.print(output.table("Schemas", columns, schemas, left=2))
+    if facts["free_moves"]:
+        groups = [
+            (
+                f"({' '.join([group['predicate'], *group['arguments']])})",
+                agents_text(group["agents"]),
+                " ".join(group["schemas"]),
+                "yes" if group["blocked_by_others"] else "no",
+            )
+            for group in facts["free_moves"]
+        ]
+        columns = ["whereabouts", "agents", "schemas", "others may block"]
+        console.print(output.table("Free moves", columns, groups, left=4))
+    elif problem is not None:
+        console.print("no free moves")
+    else:
+        moves = [entry["name"] for entry in facts["schemas"] if entry["move"]]
+        may_be_free = f"{' '.join(moves)} (whether they are free depends on the problem)"
+        console.print(f"moves: {may_be_free if moves else 'none'}")
+
+
+def empty_task(domain: Path) -> Task:
+    """The task of a domain with no object but its constants, no atom and no goal."""
+    known = parse_domain(Source.from_file(domain))
+    text = f"(define (problem none) (:domain {known.name}) (:init) (:goal (and)))"
+    return build_task(known, parse_problem(Source.from_bytes(text.encode()), known))
+
+
+def agents_text(agents: Sequence[Sequence[str]]) -> str:
+    """The number of agents, and the names of the first ones."""
+    names = ["-".join(objects) for objects in agents[:SHOWN_AGENTS] if objects]
+    more = ", …" if len(agents) > SHOWN_AGENTS else ""
+    return f"{len(agents):,}" + (f": {', '.join(names)}{more}" if names else "")
 
 
 def describe(task: Task) -> dict[str, Any]:
@@ -83,6 +130,7 @@ def describe(task: Task) -> dict[str, Any]:
     members = task.is_a[task.object_type, :declared].sum(axis=0).tolist()
     goal_predicates = [task.decode(code)[0] for code in (*task.goal.positive.tolist(), *task.goal.negative.tolist())]
     initial = task.problem.init_predicate.tolist()
+    moves = move_schemas(task)
     return {
         "domain": task.domain.name,
         "problem": task.name,
@@ -113,10 +161,29 @@ def describe(task: Task) -> dict[str, Any]:
                 "adds": sum(len(effect.adds) for effect in schema.effects),
                 "deletes": sum(len(effect.deletes) for effect in schema.effects),
                 "conditional": schema.is_conditional,
+                "move": i in moves,
             }
             for i, schema in enumerate(task.schemas)
         ],
+        "free_moves": free_moves_of(task),
     }
+
+
+def free_moves_of(task: Task) -> list[dict[str, Any]]:
+    """The groups of agents that move freely, as plain values; arguments of the predicate are agent or place."""
+    moves = find_free_moves(task)
+    if moves is None:
+        return []
+    return [
+        {
+            "predicate": task.domain.predicates[group.predicate].name,
+            "arguments": ["place" if i == group.place else "agent" for i in range(len(group.objects))],
+            "agents": [[task.objects[number] for number in agent] for agent in agents],
+            "schemas": [task.schemas[move.schema].name for move in group.moves],
+            "blocked_by_others": group.blocked_by_others,
+        }
+        for group, agents in zip(moves.groups, moves.agents(task, task.initial_state), strict=True)
+    ]
 
 
 GROUPS = {Split.TRAINING: (Split.TRAINING,), Split.VALIDATION: (Split.VALIDATION,), Split.TEST: TEST_SPLITS}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from saltus.errors import ConfigurationError, shorten
-from saltus.policy.catalogue import DEVICES
+from saltus.lookahead import LookaheadSpec
+from saltus.policy.catalogue import DEVICES, refuse_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
+from saltus.policy.policies import YARDSTICKS
 from saltus.process import PlanJob
 
 MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
@@ -33,6 +35,15 @@ Protocol = Annotated[
 ]
 Device = Annotated[str, typer.Option(help=f"Device for the network: {', '.join(DEVICES)}.")]
 Seed = Annotated[int, typer.Option(help="Random seed of the yardsticks random and goal-count.", min=0)]
+Lookahead = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lookahead",
+        metavar="KEY=VALUE",
+        help="Change the trees of the yardsticks random and goal-count, such as free_moves=true or kind=iw (can be"
+        " repeated).",
+    ),
+]
 Search = Annotated[
     bool,
     typer.Option(
@@ -49,6 +60,13 @@ def protocol_of(name: str) -> PlanningProtocol:
     if name not in PROTOCOLS:
         raise ConfigurationError(f"--protocol {shorten(name)}: expected one of {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
+
+
+def lookahead_of(settings: Sequence[str] | None, policy: str) -> LookaheadSpec:
+    """The default lookahead with changes, which only a yardstick may have."""
+    if settings and policy not in YARDSTICKS:
+        refuse_lookahead(policy)
+    return LookaheadSpec.of(settings or ())
 
 
 def adapted(job: PlanJob, protocol: str, time: str | None) -> PlanJob:

@@ -19,6 +19,7 @@ from saltus.cli import output
 from saltus.cli.inspect import DomainFile, Json, ProblemFile
 from saltus.cli.options import (
     Device,
+    Lookahead,
     MaxJumps,
     MemoryLimit,
     Protocol,
@@ -28,6 +29,7 @@ from saltus.cli.options import (
     adapted,
     check_device,
     limits_of,
+    lookahead_of,
     protocol_of,
 )
 from saltus.cli.progress import fitting
@@ -71,6 +73,7 @@ def plan(
     device: Device = "auto",
     threads: Threads = None,
     seed: Seed = 0,
+    lookahead: Lookahead = None,
     json: Json = False,
 ) -> int:
     """Find a plan with a policy: in every state, jump to the best state of its lookahead tree.
@@ -97,6 +100,7 @@ def plan(
         take_goals=protocol_of(protocol).take_goals,
         device=device,
         seed=seed,
+        lookahead=lookahead_of(lookahead, policy).settings,
         threads=threads,
     )
     job = adapted(job, protocol, time_limit)

@@ -133,9 +133,9 @@ def search(
     found = JumpSearch(policy, task, expired=never_expired)
     for node, decision in islice(found.run(), decisions):
         check()
-        if found.solution is not None:
-            tree = decision.tree
-            last = int(tree.goal_nodes[0])
+        tree = decision.tree
+        last = tree.nearest_goal
+        if found.solution is not None and last is not None:
             states, costs = [tree.state_of(last)], [cost.of(tree, last)]
             step: SearchNode | None = node
             while step is not None:

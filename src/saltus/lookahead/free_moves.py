@@ -76,6 +76,15 @@ class FreeMoves:
                 return number, agent, arguments[group.place]
         return None
 
+    def agents(self, task: Task, state: State) -> list[list[tuple[int, ...]]]:
+        """Agents of every group that have a place in the state, in the order of their objects."""
+        found: list[set[tuple[int, ...]]] = [set() for _ in self.groups]
+        for code in state:
+            place = self.place_of(task, code)
+            if place is not None:
+                found[place[0]].add(place[1])
+        return [sorted(agents) for agents in found]
+
     def move_of(self, schema: int) -> tuple[int, Move] | None:
         """Group and move of a schema; None if it is no move."""
         for number, group in enumerate(self.groups):
@@ -105,11 +114,16 @@ def walks_before(task: Task, state: State, action: Action) -> list[Action]:
 def canonical_state(task: Task, state: State, goal: Goal) -> State:
     """The state that stands for all states between which agents only walk.
 
-    Every agent is at the first of its places, unless the goal mentions the place where it is, or others may take its
-    moves away.
+    Every agent is at the first of its places that the goal does not mention, unless the goal mentions the place where
+    it is, or others may take its moves away.
     """
     moves = find_free_moves(task)
     return state if moves is None else State(moves.kernel.canonical_state(state.codes, goal.positive, goal.negative))
+
+
+def move_schemas(task: Task) -> list[int]:
+    """Schemas that only shift an agent, which the domain alone tells; they need not be free."""
+    return [move.schema for move, _, _ in _moves(task)]
 
 
 def candidates(task: Task) -> list[Group]:

@@ -84,16 +84,20 @@ class Places:
     def canonical(self, goal: Goal) -> State:
         """The state that stands for all states between which agents only walk.
 
-        Every agent is at the first of its places, unless the goal mentions the place where it is, or others may take
-        its moves away.
+        Every agent is at the first of its places that the goal does not mention, unless the goal mentions the place
+        where it is, or others may take its moves away.
         """
+
+        def is_mentioned(code: int) -> bool:
+            return code in goal.positive or code in goal.negative
+
         atoms = set(self.atoms)
         for agent, place in self.at.items():
             here = self.code(agent, place)
-            mentioned = here in goal.positive or here in goal.negative
-            if not mentioned and not self.moves.groups[agent[0]].blocked_by_others:
+            if not is_mentioned(here) and not self.moves.groups[agent[0]].blocked_by_others:
+                places = [self.code(agent, other) for other in sorted(self.reached[agent])]
                 atoms.remove(here)
-                atoms.add(self.code(agent, min(self.reached[agent])))
+                atoms.add(next(code for code in places if not is_mentioned(code)))
         return State(atoms)
 
     def _walk(self, agent: Agent) -> dict[int, Action | None]:

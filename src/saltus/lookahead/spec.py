@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, get_type_hints
 
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, shorten, suggestion
 
 KINDS = {"flat": 0, "iw": 1, "aiw": 2, "baiw": 3}
 """Kinds of lookahead, and their numbers in the kernel."""
@@ -55,7 +57,8 @@ class LookaheadSpec:
     deeper states (the paper's C-AIW). They are always dropped if `root_successors` is novel."""
     free_moves: bool = False
     """Whether moves that only shift an agent and can be undone are closed over, so that an edge of the tree is a whole
-    errand: an action and the walks before it (the paper: false)."""
+    errand: an action and the moves before it (the paper: false). Needs width 1. A key: an addition to the paper's
+    method."""
     dead_ends: str = "successors"
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
@@ -83,8 +86,33 @@ class LookaheadSpec:
 
     @property
     def label(self) -> str:
-        """Kind and width as the paper writes them: FLAT, IW(1), AIW(2)."""
-        return self.kind.upper() + ("" if self.kind == "flat" else f"({self.width})")
+        """Kind and width as the paper writes them: FLAT, IW(1), AIW(2); and whether moves are free."""
+        width = "" if self.kind == "flat" else f"({self.width})"
+        return f"{self.kind.upper()}{width}{' modulo free moves' if self.free_moves else ''}"
+
+    @classmethod
+    def of(cls, settings: Sequence[str]) -> LookaheadSpec:
+        """The default with fields changed by texts `field=value`, of which the last one counts; 0 or none: no limit."""
+        hints = get_type_hints(cls)
+        values: dict[str, Any] = {}
+        for setting in settings:
+            name, sign, text = (part.strip() for part in setting.partition("="))
+            if not sign or not name:
+                raise ConfigurationError(f"lookahead: found {shorten(setting)!r}, expected key=value")
+            if name not in hints:
+                known = suggestion(name, hints) or f"; known are {', '.join(hints)}"
+                raise ConfigurationError(f"lookahead: unknown key {shorten(name)!r}{known}")
+            values[name] = _value_of(name, text, hints[name])
+        return cls(**values)
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """What differs from the default, as texts that `of` takes, in the order of the fields."""
+        return tuple(
+            f"{entry.name}={str(value).lower()}"
+            for entry in fields(self)
+            if (value := getattr(self, entry.name)) != entry.default
+        )
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -116,3 +144,18 @@ class LookaheadSpec:
         for name in ("expand_root_successors", "keep_root_successors", "free_moves"):
             if type(getattr(self, name)) is not bool:
                 raise ConfigurationError(f"lookahead: {name} is {getattr(self, name)!r}, expected True or False")
+
+
+def _value_of(name: str, text: str, hint: Any) -> bool | int | str | None:
+    """The value of a field, given as text."""
+    if hint is str:
+        return text
+    if hint is bool:
+        if text not in ("true", "false"):
+            raise ConfigurationError(f"lookahead: {name} is {shorten(text)!r}, expected true or false")
+        return text == "true"
+    if hint == (int | None) and text in ("none", "0"):
+        return None
+    if not text.isascii() or not text.isdigit() or len(text) > 19:
+        raise ConfigurationError(f"lookahead: {name} is {shorten(text)!r}, expected a whole number")
+    return int(text)

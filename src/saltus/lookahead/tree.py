@@ -73,12 +73,22 @@ class LookaheadTree:
         dropped = self.spec.capacity is not None and not self.spec.keep_root_successors
         return not (self.truncated or self.left_out or dropped) and self.root_successors == "all"
 
+    @property
+    def goal_count(self) -> int:
+        """Number of goal literals."""
+        return len(self.goal.positive) + len(self.goal.negative)
+
     @cached_property
     def goal_nodes(self) -> NDArray[np.intp]:
         """Nodes whose state satisfies the goal, ascending."""
         if self.goal.impossible:
             return np.zeros(0, np.intp)
-        return np.flatnonzero(self.goals == len(self.goal.positive) + len(self.goal.negative))
+        return np.flatnonzero(self.goals == self.goal_count)
+
+    @property
+    def nearest_goal(self) -> int | None:
+        """The goal node with the fewest actions, the first of several; None if there is none."""
+        return int(self.goal_nodes[self.length[self.goal_nodes].argmin()]) if len(self.goal_nodes) else None
 
     def added_of(self, node: int) -> NDArray[np.int64]:
         """Atoms of the node that are absent from the root."""
@@ -139,7 +149,6 @@ class LookaheadTree:
 
     def check_valid(self) -> None:
         """Replays every edge with the plain Python successor function; raises a `SaltusError` if something is wrong."""
-        total = len(self.goal.positive) + len(self.goal.negative)
         states = [self.root]
         for node in range(1, len(self)):
             parent = int(self.parent[node])
@@ -157,6 +166,6 @@ class LookaheadTree:
                 raise SaltusError(f"node {node}: the state is not the result of {name} in node {parent}")
             if self.length[node] != self.length[parent] + len(actions):
                 raise SaltusError(f"node {node}: wrong length {self.length[node]}")
-            satisfied = total - len(self.goal.missing(states[node])) - len(self.goal.violated(states[node]))
+            satisfied = self.goal_count - len(self.goal.missing(states[node])) - len(self.goal.violated(states[node]))
             if self.goals[node] != satisfied:
                 raise SaltusError(f"node {node}: {satisfied} goals are satisfied, but {self.goals[node]} were counted")

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
-from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, suggestion
+from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, shorten, suggestion
+from saltus.lookahead import LookaheadSpec
 from saltus.model.description import read_description
 from saltus.pddl import Domain
 from saltus.pddl.signature import domain_signature, listed, shared_lines, signature_differences
@@ -38,22 +40,46 @@ MOST_DIFFERENCES = 3
 """Differences from the nearest policy that are listed where none fits."""
 
 
-def load_policy(name: str | os.PathLike[str], *, device: str = "auto", seed: int = 0) -> Planner:
+def load_policy(
+    name: str | os.PathLike[str], *, device: str = "auto", seed: int = 0, lookahead: LookaheadSpec | None = None
+) -> Planner:
     """The policy of that name: a bundled policy, a policy file, a run folder, or a yardstick (random, goal-count).
 
-    `device` is auto, cpu or cuda; `seed` is for the random decisions of a yardstick.
+    `device` is auto, cpu or cuda; `seed` is for the random decisions of a yardstick. `lookahead` is for yardsticks
+    only: other policies have the one that they were trained with.
     """
     if isinstance(name, str) and name in YARDSTICKS:
-        return YARDSTICKS[name](np.random.default_rng(seed), None)
+        return YARDSTICKS[name](np.random.default_rng(seed), lookahead)
+    if lookahead is not None:
+        refuse_lookahead(os.fspath(name))
     return _load(policy_path(name), None, device)
 
 
+def refuse_lookahead(name: str) -> NoReturn:
+    """Raises a `ConfigurationError`: the lookahead of a trained policy cannot be changed."""
+    raise ConfigurationError(
+        f"the lookahead of policy {shorten(name)} cannot be changed: it is the one that it was trained with; "
+        f"only {' and '.join(YARDSTICKS)} take another"
+    )
+
+
 def open_policy(
-    name: str, domain: Domain, *, device: str = "auto", seed: int = 0, threads: int | None = None
+    name: str,
+    domain: Domain,
+    *,
+    device: str = "auto",
+    seed: int = 0,
+    threads: int | None = None,
+    lookahead: LookaheadSpec | None = None,
 ) -> tuple[Planner, str]:
-    """The policy for a domain, and its name or file; one that does not fit the domain is a `WrongPolicyError`."""
+    """The policy for a domain, and its name or file; one that does not fit the domain is a `WrongPolicyError`.
+
+    `lookahead` is for yardsticks only.
+    """
     if name in YARDSTICKS:
-        return YARDSTICKS[name](np.random.default_rng(seed), None), name
+        return YARDSTICKS[name](np.random.default_rng(seed), lookahead), name
+    if lookahead is not None:
+        refuse_lookahead(name)
     policy = _load(policy_file_for(name, domain), domain, device)
     policy.threads = threads
     return policy, policy.name

@@ -200,7 +200,9 @@ class _Road:
         """Adds the shortcuts in the tree from place `start`; returns whether there were any."""
         hashes = _node_hashes(tree)
         known = np.fromiter(self.place, np.uint64, len(self.place))
-        nodes = set(np.flatnonzero(np.isin(hashes, known)).tolist()) | {int(node) for node in tree.goal_nodes[:1]}
+        nodes = set(np.flatnonzero(np.isin(hashes, known)).tolist())
+        if tree.nearest_goal is not None:
+            nodes.add(tree.nearest_goal)
         found: list[tuple[float, int, int]] = []
         for node in nodes:
             end = self.place.get(int(hashes[node]))

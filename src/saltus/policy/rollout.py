@@ -189,9 +189,8 @@ class Rollout:
 
     def _pick(self, decision: Decision) -> tuple[int, State] | None:
         tree = decision.tree
-        if self.take_goals and len(tree.goal_nodes):
-            node = int(tree.goal_nodes[0])
-            return node, tree.state_of(node)
+        if self.take_goals and tree.nearest_goal is not None:
+            return tree.nearest_goal, tree.state_of(tree.nearest_goal)
         before = len(self.dead_ends)
         postponed: list[tuple[int, State]] = []
         for candidate in self.chooser.order(decision.q):

@@ -135,8 +135,8 @@ class JumpSearch:
             self.incomplete.add(node.number)
         for queue in self._queues:
             queue.push(node, 0)
-        if self.solution is None and len(tree.goal_nodes):
-            self.solution = node.path() + tree.path_to(int(tree.goal_nodes[0]))
+        if self.solution is None and tree.nearest_goal is not None:
+            self.solution = node.path() + tree.path_to(tree.nearest_goal)
         return node
 
     def expand(self, state: State, parent: SearchNode | None, actions: Sequence[Action]) -> tuple[SearchNode, Decision]:

@@ -15,9 +15,18 @@ from typing import Any, ClassVar, Self
 
 from saltus.errors import SaltusError
 from saltus.files import check_plain_file
+from saltus.lookahead import LookaheadSpec
 from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
-from saltus.policy.catalogue import AUTO, full_name, policy_file_for, policy_folder, policy_name, policy_path
+from saltus.policy.catalogue import (
+    AUTO,
+    full_name,
+    policy_file_for,
+    policy_folder,
+    policy_name,
+    policy_path,
+    refuse_lookahead,
+)
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
 from saltus.policy.policies import YARDSTICKS
@@ -81,6 +90,12 @@ class PlanJob(Job[PlanResult]):
     """Share of the time limit that the greedy rollout may take before a search."""
     seed: int = 0
     """Seed of the yardsticks."""
+    lookahead: tuple[str, ...] = ()
+    """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy has its own."""
+
+    def __post_init__(self) -> None:
+        if self.lookahead and (self.policy not in YARDSTICKS or self.prefix is not None):
+            refuse_lookahead(self.policy if self.prefix is None else self.prefix)
 
     def result_builder(self, watch: Watch[PlanResult] | None = None) -> ResultBuilder[PlanResult]:
         """A builder of the job's result, which has not received a message yet."""
@@ -119,15 +134,18 @@ class PlanJob(Job[PlanResult]):
     def policy_facts(self) -> dict[str, Any]:
         """What the configuration depends on in the policy: its bytes, or name and seed of a yardstick."""
         if self.policy in YARDSTICKS:
-            return {"policy": self.policy, "seed": self.seed}
+            changed = {"lookahead": self.lookahead} if self.lookahead else {}  # so that older configurations stay
+            return {"policy": self.policy, "seed": self.seed, **changed}
         return {"policy": file_hash(self.policy), "seed": None}
 
     def is_flat(self) -> bool:
         """Whether the policy's lookahead is flat, without loading the policy; False if it cannot be read.
 
-        No yardstick and no bundled policy has such a lookahead. The domain is read only if the policy is in a folder.
+        No bundled policy has such a lookahead. The domain is read only if the policy is in a folder.
         """
-        if self.policy in (AUTO, *YARDSTICKS):
+        if self.policy in YARDSTICKS:
+            return LookaheadSpec.of(self.lookahead).kind == FLAT
+        if self.policy == AUTO:
             return False
         try:
             if policy_folder(self.policy) is None:
@@ -145,9 +163,12 @@ class PlanJob(Job[PlanResult]):
         return policy_name(self.policy)
 
     def method(self) -> str:
-        """Lookahead and encoding of a learned policy, or the name of a yardstick, without loading the policy."""
+        """Lookahead and encoding of a learned policy, or the name of a yardstick, without loading the policy.
+
+        The name of a yardstick is followed by what is not the default of its lookahead.
+        """
         if self.policy in YARDSTICKS:
-            return self.policy
+            return f"{self.policy} ({', '.join(self.lookahead)})" if self.lookahead else self.policy
         try:
             return read_description(policy_path(self.policy)).method
         except SaltusError:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from saltus.errors import PolicyError
+from saltus.lookahead import LookaheadSpec
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
 from saltus.policy.catalogue import open_learned, open_policy
@@ -40,7 +41,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
     device = device_of(policy)
     if device == "cpu" and job.limits.memory_mb is not None:
         limit_memory(job.limits.memory_mb)
-    worker.send("policy", policy=name, method=method_of(policy, name), device=device, warnings=warnings)
+    worker.send("policy", policy=name, method=method_of(policy, job), device=device, warnings=warnings)
     progress = Progress()
 
     def send_figures() -> None:
@@ -85,13 +86,20 @@ def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]
             return open_learned(job.prefix, domain, device=job.device, threads=job.threads)
         except PolicyError as error:
             warnings.append(f"{error}; continuing with {job.policy}")
-    policy, name = open_policy(job.policy, domain, device=job.device, seed=job.seed, threads=job.threads)
+    policy, name = open_policy(
+        job.policy,
+        domain,
+        device=job.device,
+        seed=job.seed,
+        threads=job.threads,
+        lookahead=LookaheadSpec.of(job.lookahead) if job.lookahead else None,
+    )
     return policy, name, warnings
 
 
-def method_of(policy: Planner, name: str) -> str:
-    """Lookahead and encoding of a learned policy, or the name of a yardstick."""
-    return policy.method if isinstance(policy, LearnedPolicy) else name
+def method_of(policy: Planner, job: PlanJob) -> str:
+    """Lookahead and encoding of a learned policy, or the name of a yardstick and its lookahead."""
+    return policy.method if isinstance(policy, LearnedPolicy) else job.method()
 
 
 def device_of(policy: Planner) -> str:

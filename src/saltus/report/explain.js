@@ -43,10 +43,31 @@ const share = (step, q) => (q === null ? 0 : step.high > step.low ? (q - step.lo
 const shown = (q) => (q === null ? "–" : Number(q.toPrecision(4)).toString());
 const count = (n, word) => `${n.toLocaleString("en-GB")} ${n === 1 ? word : word + "s"}`;
 
+// An edge of the tree is an action, or a list of moves that ends with the action they serve.
+const listed = (edge) => (Array.isArray(edge) ? edge : [edge]);
+const actionOf = (edge) => content.names[listed(edge).at(-1)];
+const movesOf = (edge) => listed(edge).slice(0, -1).map((number) => content.names[number]);
+const lengthOf = (edges) => edges.reduce((sum, edge) => sum + listed(edge).length, 0);
+const folded = (edge) => actionOf(edge) + (movesOf(edge).length ? ` after ${count(movesOf(edge).length, "move")}` : "");
+
 function fullPath(step, node) {
-  const actions = [];
-  for (; node > 0; node = step.parent[node]) actions.unshift(...step.path[node].map((number) => content.names[number]));
-  return actions;
+  const edges = [];
+  for (; node > 0; node = step.parent[node]) edges.unshift(...step.path[node]);
+  return edges;
+}
+
+function listEdges(list, edges) {
+  list.textContent = "";
+  for (const edge of edges) {
+    const item = add(list, "li", "");
+    const moves = movesOf(edge);
+    if (!moves.length) { item.textContent = actionOf(edge); continue; }
+    const details = add(item, "details", "", "walk");
+    const summary = add(details, "summary", `${actionOf(edge)} `);
+    add(summary, "span", `after ${count(moves.length, "move")}`, "soft");
+    const walk = add(details, "ol", "");
+    moves.forEach((move) => add(walk, "li", move));
+  }
 }
 
 function describe(step, node) {
@@ -56,9 +77,11 @@ function describe(step, node) {
   if (node === 0) { add(box, "div", `the current state; ${step.goals[0]} of ${content.goals.length} goals`); return; }
   const gain = step.goals[node] - step.goals[0];
   const change = `${gain < 0 ? "" : "+"}${gain}`;
-  add(box, "div", `Q ${shown(step.q[node])} · depth ${step.depth[node]} · goals ${step.goals[node]} (${change})`);
-  const list = add(box, "ol", "");
-  fullPath(step, node).forEach((action) => add(list, "li", action));
+  const edges = fullPath(step, node);
+  const length = lengthOf(edges) > edges.length ? ` · ${count(lengthOf(edges), "action")}` : "";
+  const figures = `Q ${shown(step.q[node])} · depth ${step.depth[node]}${length}`;
+  add(box, "div", `${figures} · goals ${step.goals[node]} (${change})`);
+  listEdges(add(box, "ol", ""), edges);
 }
 
 function drawTree(step) {
@@ -100,7 +123,7 @@ function drawTree(step) {
     const radius = isJump ? RADIUS + 1.5 : RADIUS;
     const circle = make(svg, "circle", { class: kind, cx: x(node), cy: y(node), r: radius, "data-node": node });
     if (node > 0) circle.style.fill = colour(share(step, step.q[node]));
-    const last = step.path[node].length ? content.names[step.path[node][step.path[node].length - 1]] : "";
+    const last = step.path[node].length ? folded(step.path[node].at(-1)) : "";
     const figures = `Q ${shown(step.q[node])}, depth ${step.depth[node]}, goals ${step.goals[node]}`;
     make(circle, "title", {}, node === 0 ? "current state" : `${last}\n${figures}`);
     circle.addEventListener("mouseenter", () => describe(step, node));
@@ -156,15 +179,14 @@ function drawJump(step) {
   if (step.solved) reason = "a goal state, taken regardless of its Q";
   else if (step.rank > 1)
     reason = `rank ${step.rank} by Q: the states ranked higher have been visited or are dead ends`;
-  byId("summary").textContent = `${count(step.actions.length, "action")}, Q ${shown(step.q[step.jump])}: ${reason}`;
-  const list = byId("actions");
-  list.textContent = "";
-  step.actions.forEach((number) => add(list, "li", content.names[number]));
+  const actions = count(lengthOf(step.actions), "action");
+  byId("summary").textContent = `${actions}, Q ${shown(step.q[step.jump])}: ${reason}`;
+  listEdges(byId("actions"), step.actions);
   const [added, deleted] = step.changes;
   const rest = (atoms, all) => (all > atoms.length ? ` and ${all - atoms.length} more` : "");
-  const listed = (atoms, all) => (atoms.join(" ") || "nothing") + rest(atoms, all);
+  const joined = (atoms, all) => (atoms.join(" ") || "nothing") + rest(atoms, all);
   byId("change-count").textContent = `${count(added, "atom")} added, ${deleted} deleted`;
-  byId("changes").textContent = `Added: ${listed(step.added, added)}. Deleted: ${listed(step.deleted, deleted)}.`;
+  byId("changes").textContent = `Added: ${joined(step.added, added)}. Deleted: ${joined(step.deleted, deleted)}.`;
 }
 
 function drawTimeline() {

@@ -2,7 +2,8 @@
 
 The page contains every jump: the best part of the tree (`tree_drawing.py`), Q-values, the actions of the jump and the
 goals it reached or lost. Action names are stored once and referred to by number, so that a page of a hundred jumps
-stays small.
+stays small. Where moves are free, those that lead to an action are folded: the page says how many they are, and lists
+them on a click.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from saltus.errors import plural
+from saltus.lookahead import LookaheadTree
 from saltus.policy import DeadEndRule, Ending, FrozenGoals, LearnedPolicy, Policy, Rollout, Step, run_rollout
 from saltus.policy.choose import tolerance
 from saltus.report.html import document
@@ -111,13 +113,9 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int, scale: float) -
     drawing = draw(tree, q, step.node, per_depth)
     place = {node: i for i, node in enumerate(drawing.nodes)}
     before, after = _reached(task, step.state), _reached(task, step.successor)
-    paths: list[list[int]] = [[]]
+    paths: list[list[int | list[int]]] = [[]]
     for node, parent in zip(drawing.nodes[1:], drawing.parents[1:], strict=True):
-        actions: list[int] = []
-        while node != drawing.nodes[parent]:
-            actions.append(names.number(task.action_name(tree.action_of(node))))
-            node = int(tree.parent[node])
-        paths.append(actions[::-1])
+        paths.append(_edges(tree, drawing.nodes[parent], node, names))
     finite = q[np.isfinite(q)].astype(np.float64)
     added, deleted = tree.added_of(step.node).tolist(), tree.deleted_of(step.node).tolist()
     return {
@@ -135,7 +133,7 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int, scale: float) -
         "rank": 1 + int((q > q[step.node - 1] + tolerance(float(q[step.node - 1]))).sum()),
         "low": _rounded(float(np.quantile(finite, LOW_QUANTILE))) if len(finite) else None,
         "high": _rounded(float(finite.max())) if len(finite) else None,
-        "actions": [names.number(task.action_name(action)) for action in step.actions],
+        "actions": _edges(tree, 0, step.node, names),
         "gained": sorted(after - before),
         "lost": sorted(before - after),
         "added": [task.atom_name(code) for code in added[:SHOWN_ATOMS]],
@@ -143,6 +141,16 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int, scale: float) -
         "changes": [len(added), len(deleted)],
         "solved": step.solved,
     }
+
+
+def _edges(tree: LookaheadTree, ancestor: int, node: int, names: _Names) -> list[int | list[int]]:
+    """The numbers of the actions from an ancestor to a node; an action after moves is a list that starts with them."""
+    edges: list[int | list[int]] = []
+    while node != ancestor:
+        numbers = [names.number(tree.task.action_name(action)) for action in tree.jump_to(node)]
+        edges.append(numbers if len(numbers) > 1 else numbers[0])
+        node = int(tree.parent[node])
+    return edges[::-1]
 
 
 def _rounded(value: float) -> float | None:

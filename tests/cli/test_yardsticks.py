@@ -1,0 +1,141 @@
+"""`--lookahead`: other trees for policies without training, in `plan`, `bench` and `explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.test_free_moves import files
+from tests.conftest import ROOT
+from tests.errands import errands_problem
+
+from saltus import load, load_policy
+from saltus.bench.records import read_records
+from saltus.cli.main import run
+from saltus.errors import ConfigurationError
+from saltus.lookahead import LookaheadSpec
+from saltus.policy.exit_codes import ExitCode
+from saltus.process import PlanJob
+
+GARDENER = str(ROOT / "examples/gardener")
+TRAINED = str(ROOT / "examples/blocksworld/untrained.safetensors")
+FREE = ["--policy", "goal-count", "--lookahead", "free_moves=true"]
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_plan_with_free_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One jump whichever way the bell is; without free moves, goals 3 places apart are not seen by flat trees."""
+    names = files(tmp_path, errands_problem(goal="(and (rung) (at w0 p3))"))
+    assert run(["plan", *names, *FREE, "--lookahead", "kind=flat", "--json"]) == ExitCode.SUCCESS
+    record = json.loads(capsys.readouterr().out)
+    assert (record["policy"], record["method"]) == ("goal-count", "goal-count (kind=flat, free_moves=true)")
+    assert (record["jumps"], record["plan_length"]) == (1, 4)
+    assert (
+        (tmp_path / "sas_plan")
+        .read_text()
+        .startswith("(walk w0 p0 p1)\n(walk w0 p1 p2)\n(walk w0 p2 p3)\n(ring w0 p3)")
+    )
+    assert run(["plan", *names, "--policy", "goal-count", "--json"]) == ExitCode.SUCCESS
+    assert json.loads(capsys.readouterr().out)["method"] == "goal-count"
+
+
+def test_budgets_of_yardsticks(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ["plan", f"{GARDENER}/domain.pddl", f"{GARDENER}/large.pddl", *FREE, "--max-jumps", "1", "--json"]
+    assert run(plan) == ExitCode.NO_PLAN
+    whole = json.loads(capsys.readouterr().out)
+    assert run([*plan, "--lookahead", "max_encoded=10"]) == ExitCode.NO_PLAN
+    cut = json.loads(capsys.readouterr().out)
+    assert (whole["largest_tree"], whole["left_out_nodes"]) == (62, 0)
+    assert (cut["largest_tree"], cut["left_out_nodes"]) == (11, 51)
+
+
+def test_bench_tells_lookaheads_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Trials with another lookahead are other trials; the default, spelt out, is the default."""
+    bench = ["bench", GARDENER, "--out", "records.jsonl", "--jobs", "2"]
+    for options, text in (
+        (FREE, "4 of 4 trials run now, 0 recorded before"),
+        ([*FREE, "--lookahead", "kind=aiw"], "0 of 4 trials run now, 4 recorded before"),
+        (["--policy", "goal-count"], "4 of 4 trials run now, 0 recorded before"),
+        (["--policy", "goal-count", "--lookahead", "free_moves=false"], "0 of 4 trials run now, 4 recorded before"),
+        ([*FREE, "--lookahead", "kind=iw"], "4 of 4 trials run now, 0 recorded before"),
+    ):
+        assert run([*bench, *options]) == ExitCode.SUCCESS
+        assert text in capsys.readouterr().out
+    methods = [record.method for record in read_records(tmp_path / "records.jsonl").records]
+    assert {name: methods.count(name) for name in methods} == {
+        "goal-count (free_moves=true)": 4,
+        "goal-count": 4,
+        "goal-count (kind=iw, free_moves=true)": 4,
+    }
+    assert run(["report", "records.jsonl"]) == ExitCode.SUCCESS
+    output = capsys.readouterr().out
+    for name in dict.fromkeys(methods):
+        assert f"{name}: 4 of 4 problems solved" in output
+
+
+def test_configurations_of_older_records_stay() -> None:
+    plain = PlanJob("d", "p", policy="goal-count")
+    assert plain.configuration() == "da994de2acb0"
+    assert PlanJob("d", "p", policy="goal-count", lookahead=("kind=iw",)).configuration() != plain.configuration()
+
+
+def test_a_flat_yardstick_has_the_papers_limit_for_flat_policies() -> None:
+    assert PlanJob("d", "p", policy="goal-count", lookahead=("kind=flat",)).is_flat()
+    assert not PlanJob("d", "p", policy="goal-count", lookahead=("kind=iw",)).is_flat()
+    assert not PlanJob("d", "p", policy="goal-count").is_flat()
+
+
+def test_a_job_survives_its_way_to_the_worker() -> None:
+    job = PlanJob("d", "p", policy="random", lookahead=("kind=iw", "free_moves=true"))
+    assert PlanJob.from_json(json.loads(json.dumps(job.to_json()))) == job
+
+
+@pytest.mark.parametrize("policy", ["auto", "blocksworld", TRAINED])
+@pytest.mark.parametrize("command", ["plan", "bench", "explain"])
+def test_trained_policies_have_their_own(command: str, policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = ROOT / "examples/blocksworld"
+    places = [str(blocks)] if command == "bench" else [str(blocks / "domain.pddl"), str(blocks / "p03.pddl")]
+    options = ["--policy", policy, "--lookahead", "max_encoded=10", *(["--out", "x"] if command == "bench" else [])]
+    assert run([command, *places, *options]) == ExitCode.USAGE_ERROR
+    error = capsys.readouterr().err
+    assert "cannot be changed: it is the one that it was trained with; only random and goal-count take another" in error
+    assert not Path("x").exists()
+
+
+def test_numbered_policies_have_their_own() -> None:
+    with pytest.raises(ConfigurationError, match="lookahead of policy dk cannot be changed"):
+        PlanJob("d", "p", policy="goal-count", prefix="dk", lookahead=("kind=iw",))
+
+
+def test_lama_has_no_lookahead(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saltus.cli.bench.find_driver", lambda: None)
+    options = ["--planner", "lama", "--lookahead", "kind=iw", "--out", "records.jsonl"]
+    assert run(["bench", GARDENER, *options]) == ExitCode.USAGE_ERROR
+    assert "--planner lama cannot be combined with" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["plan", "bench", "explain"])
+def test_nonsense_is_refused_before_anything_is_done(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    places = [GARDENER] if command == "bench" else [f"{GARDENER}/domain.pddl", f"{GARDENER}/large.pddl"]
+    for setting in ("free_moves=perhaps", "\x1b[31mkind=iw", "kind", "width=2"):
+        out = [] if command == "plan" else ["--out", "x"]
+        assert run([command, *places, *FREE, "--lookahead", setting, *out]) == ExitCode.USAGE_ERROR
+        error = capsys.readouterr().err
+        assert error.startswith("saltus: error: lookahead: ")
+        assert "\x1b" not in error
+    assert list(Path().iterdir()) == []
+
+
+def test_from_python() -> None:
+    task = load(f"{GARDENER}/domain.pddl", f"{GARDENER}/large.pddl")
+    policy = load_policy("goal-count", lookahead=LookaheadSpec(free_moves=True))
+    progress = policy.solve(task)
+    assert progress.solved
+    assert (progress.jumps, repr(policy)) == (60, "<GoalCountPolicy AIW(1) modulo free moves>")
+    with pytest.raises(ConfigurationError, match="cannot be changed"):
+        load_policy("blocksworld", lookahead=LookaheadSpec())

@@ -31,7 +31,7 @@ FROZEN_WORK = 4_000_000
 the relaxation reaches them."""
 
 GROUND_ATOMS = 40_000_000
-"""Largest number of atoms in all ground actions: some 400 MB. Most of the largest problems of the IPC 2023 have fewer."""
+"""Largest number of atoms in all ground actions: some 400 MB. Most problems of the IPC 2023 have far fewer."""
 
 KEPT_GOALS = 4
 """Goals per task whose analysis is kept."""

@@ -12,8 +12,9 @@ namespace saltus {
 
 namespace {
 
-constexpr std::int64_t kFewSteps = 100'000;  // of the relaxation, before it is completed
-constexpr std::int64_t kPatience = 20'000;   // steps of a search, before it looks backwards from the goal
+constexpr std::int64_t kFewSteps = 100'000;     // of the relaxation, before it is completed
+constexpr std::int64_t kShortSearch = 100'000;  // steps of the first search for a goal
+constexpr std::int64_t kPatience = 20'000;      // steps of a search, before it looks backwards from the goal
 constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max();
 
 class Numbers {
@@ -203,21 +204,28 @@ void FrozenTest::find_keys() {
 
 void FrozenTest::find_own_rules() {
     const auto atoms = static_cast<std::size_t>(actions_.atoms());
-    std::vector<std::vector<std::int32_t>> goals_of(static_cast<std::size_t>(task_.objects()));  // by own object
+    std::vector<std::vector<std::int32_t>> goals_of(static_cast<std::size_t>(task_.objects()));  // by first own object
     std::vector<std::int32_t> goal_at(atoms, -1);
     for (std::size_t g = 0; g < own_.size(); ++g) {
         own_[g].goal = actions_.find(goal_[g]);
         if (own_[g].goal >= 0) goal_at[static_cast<std::size_t>(own_[g].goal)] = static_cast<std::int32_t>(g);
-        for (Object object : own_[g].objects)
-            goals_of[static_cast<std::size_t>(object)].push_back(static_cast<std::int32_t>(g));
+        if (!own_[g].objects.empty())
+            goals_of[static_cast<std::size_t>(own_[g].objects[0])].push_back(static_cast<std::int32_t>(g));
     }
     std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
     std::vector<Object> arguments(static_cast<std::size_t>(std::max(1, task_.max_arity)));
     for (std::size_t a = 0; a < atoms; ++a) {
         const std::int32_t predicate = task_.decode(actions_.code(static_cast<std::int32_t>(a)), arguments.data());
-        for (std::int32_t i = 0; i < task_.arity[static_cast<std::size_t>(predicate)]; ++i)
-            for (std::int32_t g : goals_of[static_cast<std::size_t>(arguments[static_cast<std::size_t>(i)])])
-                pairs.emplace_back(static_cast<std::int32_t>(a), g);
+        const auto mentioned =
+            std::span(arguments).first(static_cast<std::size_t>(task_.arity[static_cast<std::size_t>(predicate)]));
+        for (Object object : mentioned)
+            for (std::int32_t g : goals_of[static_cast<std::size_t>(object)]) {
+                const auto& own = own_[static_cast<std::size_t>(g)].objects;
+                if (std::all_of(own.begin(), own.end(), [&](Object other) {
+                        return std::find(mentioned.begin(), mentioned.end(), other) != mentioned.end();
+                    }))
+                    pairs.emplace_back(static_cast<std::int32_t>(a), g);
+            }
     }
     const Index goals = Index::of_pairs(pairs, atoms);
     for (std::size_t a = 0; a < atoms; ++a)
@@ -406,6 +414,7 @@ public:
     }
 
     bool guessed = false;
+    std::int64_t work_left() const { return work_; }
 
 private:
     static constexpr std::int32_t kNowhere = -1;
@@ -742,28 +751,26 @@ Answer FrozenTest::keeps(std::span<const Code> state, bool strong, std::int64_t 
     std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
     Answer answer = Answer::yes;
     OwnSearch search(*this, frozen, reach);
-    // Most missing goals need little of the relaxation, and a goal that is out of reach often needs none of it. So the
-    // relaxation is completed only for goals that depend on it.
+    // Most missing goals need few steps and little of the relaxation, and so do many that are out of reach. The others
+    // have to wait until the relaxation is complete.
     std::int64_t few = kFewSteps;
-    std::vector<const Own*> guesses;
-    std::vector<const Own*> relaxed;
+    std::vector<const Own*> open;
     for (const Own* own : frozen.missing) {
-        if (!strong || own->objects.empty()) {
-            relaxed.push_back(own);
-            continue;
-        }
-        const Answer found = search.run(*own, work, few);
+        const bool searched = strong && !own->objects.empty() && work > 0;
+        const std::int64_t most = std::min(work, kShortSearch);
+        const Answer found = searched ? search.run(*own, most, few) : Answer::unknown;
         if (found == Answer::no) return found;
-        if (found == Answer::unknown) relaxed.push_back(own);
-        if (search.guessed) guesses.push_back(own);
-        if (found == Answer::unknown && !search.guessed) answer = found;
+        if (searched) work -= most - std::max<std::int64_t>(0, search.work_left());
+        if (found == Answer::unknown || search.guessed) open.push_back(own);
     }
-    for (const Own* own : relaxed)
+    for (const Own* own : open)
         if (reach.holds(own->goal, no_limit) == Answer::no) return Answer::no;
-    for (const Own* own : guesses) {
-        const Answer found = search.run(*own, work, no_limit);
+    for (const Own* own : open) {
+        if (!strong || own->objects.empty()) continue;
+        const Answer found = work > 0 ? search.run(*own, work, no_limit) : Answer::unknown;
         if (found == Answer::no) return found;
         if (found == Answer::unknown) answer = found;
+        if (work > 0) work = search.work_left();
     }
     return answer;
 }

@@ -24,7 +24,7 @@ public:
     FrozenTest(const Task& task, const GroundActions& actions, std::span<const Code> goal,
                std::span<const std::int32_t> program);
 
-    // The weak form, or the strong one with at most `work` steps per missing goal.
+    // The weak form, or the strong one with at most `work` steps of search for all missing goals together.
     Answer keeps(std::span<const Code> state, bool strong, std::int64_t work) const;
 
     const Task& task() const { return task_; }

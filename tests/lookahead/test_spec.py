@@ -18,6 +18,7 @@ CHANGED = LookaheadSpec(
     expand_root_successors=False,
     keep_root_successors=False,
     dead_ends="relaxed",
+    frozen_goals="strong",
     max_better=3,
     max_encoded=4,
     max_nodes=5,

@@ -8,7 +8,7 @@ weak form: in the delete relaxation.
 strong form: for one missing goal at a time, the goal's own objects and the agents in their way move for real, and
 everything else is relaxed. In full, for a goal and its own objects:
 
-    own atoms: atoms that mention an own object; own actions: actions that add or delete one
+    own atoms: atoms that mention all own objects; own actions: actions that add or delete one
     agents: walkers (`exclusion.py`) that an own action shifts, or whose moves need what an own action adds or deletes;
     one that has no place in the state, or several, is not among them
     a search state: which own atoms are true, where the agents are, and which other atoms own actions have deleted
@@ -172,7 +172,7 @@ class _Search:
         self.unwanted = {code for rule in frozen.rules for code in rule.negative}
         objects = {*own}
         known = {code for rule in frozen.rules for code in rule.changes | rule.positive | rule.negative}
-        self.own_atoms = {code for code in known if objects & {*frozen.task.decode(code)[1:]}}
+        self.own_atoms = {code for code in known if objects <= {*frozen.task.decode(code)[1:]}}
         self.agents = self._agents()
         self.moves: dict[Agent, list[Rule]] = {agent: [] for agent in self.agents}
         self.own_rules: list[Rule] = []

@@ -391,7 +391,6 @@ class _Writer:
         return [name for name, own in everything.items() if things is None or own in things]
 
     def static_atoms(self) -> list[str]:
-        rng = self.rng
         places = self.of_kind("place")
         atoms = []
         for name, arity in self.static.items():

@@ -18,6 +18,7 @@ import sys
 sys.path.insert(0, "")
 from tests.tasks import task_of
 from saltus.lookahead import *
+from saltus.lookahead.free_moves import find_free_moves
 from saltus.task import Literal
 
 names = " ".join(f"o{i}" for i in range(300))
@@ -35,6 +36,16 @@ tiny = task_of(
     "(define (domain t) (:predicates (s)) (:action go :effect (s)))",
     "(define (problem p) (:domain t) (:init) (:goal (s)))",
 )
+walkers = {
+    name: task_of(
+        "(define (domain w) (:predicates (e ?a ?b) (r ?a) (at ?a))"
+        f"(:action go :parameters ({go_xs}) :precondition (and (at ?x0) {go_edges})"
+        " :effect (and (not (at ?x0)) (at ?x1)))"
+        f"(:action a :parameters ({xs}) :precondition (and (at ?x0) {edges}) :effect (r ?x0)))",
+        f"(define (problem p) (:domain w) (:objects {names}) (:init {facts} (at o1)) (:goal (r o1)))",
+    )
+    for name, go_xs, go_edges in WALKERS
+}
 state = task.initial_state
 literals = [Literal(0, (i, j)) for i, j in pairs]
 print("ready", flush=True)
@@ -50,6 +61,8 @@ CALLS = {
     "lookahead": "lookahead(task, state, LookaheadSpec(root_successors='all', max_nodes=10**9))",
     "width 2": "lookahead(task, state, LookaheadSpec(kind='iw', width=2, max_nodes=10**9))",
     "batch": "lookahead_batch([(task, state, task.goal)] * 2, LookaheadSpec(root_successors='novel'), threads=2)",
+    "free moves": "find_free_moves(walkers['far'])",
+    "walks": "lookahead(walkers['near'], spec=LookaheadSpec(free_moves=True, max_nodes=10**9))",
     "one of two": "lookahead_batch([(tiny, tiny.initial_state, tiny.goal), (task, state, task.goal)], threads=2)",
 }
 
@@ -57,7 +70,8 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS)
 def test_interrupted(call: str) -> None:
     start = "(s)" if call in ("count", "batch", "one of two") else ""
-    program = PROGRAM.replace("CALL", CALLS[call]).replace("START", start)
+    walkers = {"free moves": '[("far", xs, edges)]', "walks": '[("near", "?x0 ?x1", "(e ?x0 ?x1)")]'}.get(call, "[]")
+    program = PROGRAM.replace("CALL", CALLS[call]).replace("START", start).replace("WALKERS", walkers)
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     ) as process:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.random_moves import random_move_task
 from tests.tasks import rich_task, task_of
 
 from saltus import _kernel
 from saltus.errors import ConfigurationError, UnsupportedError
 from saltus.lookahead import LookaheadSpec
+from saltus.lookahead.free_moves import _program, candidates
 from saltus.lookahead.kernel_task import kernel_task, type_domains
 from saltus.lookahead.search import _kernel_spec
+from saltus.task import Task
 
 pytestmark = pytest.mark.kernel
 
@@ -337,3 +342,119 @@ def test_deep_recursion_is_refused(predicate: int, parameters: int, own: int, me
     ).tolist() == [1]
     with pytest.raises(UnsupportedError, match=message):
         task_of(*problem(predicate, parameters, own))
+
+
+# -- free moves ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def task_with_agents() -> Task:
+    """Two kinds of agents, two moves each, and actions that need them."""
+    domain = """(define (domain m) (:requirements :typing) (:types a0 a1 place - object)
+      (:predicates (at ?a ?p) (pos ?p) (road ?p ?q) (open ?p) (fast ?a) (done ?a))
+      (:action walk :parameters (?a - a0 ?p ?q - place) :precondition (and (at ?a ?p) (road ?p ?q))
+       :effect (and (not (at ?a ?p)) (at ?a ?q)))
+      (:action run :parameters (?a - a0 ?p ?q - place) :precondition (and (at ?a ?p) (fast ?a) (open ?q))
+       :effect (and (not (at ?a ?p)) (at ?a ?q)))
+      (:action go :parameters (?p ?q - place) :precondition (and (pos ?p) (road ?q ?p))
+       :effect (and (not (pos ?p)) (pos ?q)))
+      (:action fly :parameters (?a - a1 ?p ?q - place) :precondition (at ?a ?p)
+       :effect (and (not (at ?a ?p)) (at ?a ?q)))
+      (:action work :parameters (?a ?p) :precondition (and (at ?a ?p) (pos ?p)) :effect (and (done ?a) (open ?p))))"""
+    roads = " ".join(f"(road p{i} p{j})" for i in range(4) for j in range(4) if abs(i - j) == 1)
+    return task_of(
+        domain,
+        f"""(define (problem m) (:domain m) (:objects r s - a0 t - a1 p0 p1 p2 p3 - place)
+      (:init {roads} (at r p0) (at s p3) (at t p1) (pos p2) (fast r) (open p1)) (:goal (and (done r) (at t p3))))""",
+    )
+
+
+def use_free_moves(task: Task, program: list[int]) -> str:
+    """Takes free moves by this program and uses them in every way: what became of it."""
+    copy, state, goal = kernel_task(task), task.initial_state.codes, task.goal
+    try:
+        moves = _kernel.FreeMoves(copy, np.array(program, np.int32))
+    except ValueError as error:
+        assert "free moves" in str(error)  # noqa: PT017
+        return "refused"
+    assert len(moves.reversible) == program[0]
+    moves.canonical_state(state, goal.positive, goal.negative)
+    rng = random.Random(len(program))
+    for number, schema in enumerate(task.schemas):
+        arguments = np.array([rng.randrange(len(task.objects)) for _ in schema.parameters], np.int32)
+        try:
+            moves.walks_before(state, number, arguments)
+        except ValueError as error:
+            assert "out of reach" in str(error)  # noqa: PT017
+    for kind in ("flat", "iw", "aiw"):
+        spec = _kernel_spec(LookaheadSpec(kind=kind, free_moves=True, max_nodes=40))
+        _kernel.lookahead_batch([copy], [state], [goal.positive], [goal.negative], [moves], spec, 1)
+    return "taken"
+
+
+def test_sound_free_moves_are_taken() -> None:
+    task = task_with_agents()
+    program = _program(candidates(task)).tolist()
+    assert program[0] == 3
+    assert use_free_moves(task, program) == "taken"
+
+
+@pytest.mark.parametrize("value", [-(2**31), -1, 0, 1, 2, 3, 5, 8, 57, 2**31 - 1])
+def test_no_program_of_free_moves_crashes(value: int) -> None:
+    """One wrong number anywhere: refused, or free moves that can be used."""
+    task = task_with_agents()
+    program = _program(candidates(task)).tolist()
+    became = [use_free_moves(task, [*program[:i], value, *program[i + 1 :]]) for i in range(len(program))]
+    assert "refused" in became
+    assert "taken" in became or not 0 <= value <= 5
+
+
+def test_short_and_long_programs_of_free_moves_are_refused() -> None:
+    task = task_with_agents()
+    program = _program(candidates(task)).tolist()
+    for wrong in (*(program[:length] for length in range(len(program))), [*program, 0], []):
+        assert use_free_moves(task, wrong) == "refused" or wrong == [0]
+
+
+def test_no_mutated_program_of_free_moves_crashes() -> None:
+    """Numbers changed, left out, put in, groups repeated: all kinds of tasks."""
+    rng = random.Random(5)
+    tasks = [task for task in (random_move_task(seed) for seed in range(12)) if candidates(task)]
+    became = []
+    for _ in range(400):
+        task = rng.choice(tasks)
+        program = _program(candidates(task)).tolist()
+        if rng.random() < 0.2:  # every group twice, perhaps with another place
+            program = [2 * program[0], *program[1:], *program[1:]]
+        for _ in range(rng.randint(0, 3)):
+            i = rng.randrange(1, len(program))
+            cut, values = rng.choice([(1, 1), (1, 1), (1, 1), (1, 0), (0, 1)])
+            program[i : i + cut] = rng.choices([0, 1, 2, 3, 4, 5, 7, 9, -1], k=values)
+        became.append(use_free_moves(task, program))
+    assert min(became.count("taken"), became.count("refused")) > 20
+
+
+def test_free_moves_check_what_they_are_given() -> None:
+    task, other = task_with_agents(), rich_task()
+    copy, state = kernel_task(task), task.initial_state.codes
+    moves = _kernel.FreeMoves(copy, _program(candidates(task)))
+    empty, pair = np.zeros(0, np.int64), np.zeros(2, np.int32)
+    for codes in ([10**9], [5, 2], [-1], [3, 3]):
+        wrong = np.array(codes, np.int64)
+        for call in (
+            lambda wrong=wrong: moves.canonical_state(wrong, empty, empty),
+            lambda wrong=wrong: moves.canonical_state(state, wrong, empty),
+            lambda wrong=wrong: moves.canonical_state(state, empty, wrong),
+            lambda wrong=wrong: moves.walks_before(wrong, 2, pair),
+        ):
+            with pytest.raises(ValueError, match="codes"):
+                call()
+    for schema, arguments in ((-1, [0]), (99, [0]), (2, []), (2, [0]), (2, [0, 99]), (2, [0, -1])):
+        with pytest.raises(ValueError, match=r"schema|action"):
+            moves.walks_before(state, schema, np.array(arguments, np.int32))
+    spec = _kernel_spec(LookaheadSpec(free_moves=True))
+    with pytest.raises(ValueError, match="another task"):
+        _kernel.lookahead_batch([kernel_task(other)], [other.initial_state.codes], [empty], [empty], [moves], spec, 1)
+    wide = _kernel_spec(LookaheadSpec(kind="iw", width=2))
+    with pytest.raises(ValueError, match="width"):
+        _kernel.lookahead_batch([copy], [state], [empty], [empty], [moves], wide, 1)

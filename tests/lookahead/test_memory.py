@@ -23,6 +23,9 @@ PAIRS = """(define (domain a) (:predicates (p ?a ?b) (r ?a))
 WIDE = """(define (domain a) (:predicates (p ?a ?b ?c ?d) (r ?a) (s))
   (:action go :effect (s))
   (:action a :parameters (?x ?y ?z ?w) :precondition (s) :effect (p ?x ?y ?z ?w)))"""
+WALKS = """(define (domain a) (:predicates (p ?a) (r ?a) (q ?a ?b ?c ?d))
+  (:action walk :parameters (?x ?y) :precondition (p ?x) :effect (and (not (p ?x)) (p ?y)))
+  (:action a :parameters (?x ?y ?z ?w) :precondition (p ?x) :effect (q ?x ?y ?z ?w)))"""
 
 PROGRAM = """
 import json, resource, sys
@@ -72,9 +75,11 @@ def test_conditional_schemas_are_split() -> None:
         (PAIRS, 60, "", {"kind": "iw", "width": 2, "max_atoms": 1000, "root_successors": "novel"}),
         (SKEWED, 200, "(p o1)", {"root_successors": "classes", "max_atoms": 100_000_000_000}),
         (WIDE, 60, "", {"kind": "iw"}),
+        (WALKS, 60, "(p o1)", {"kind": "iw", "free_moves": True, "root_successors": "novel"}),
+        (WALKS, 60, "(p o1)", {"kind": "aiw", "free_moves": True, "root_successors": "classes", "max_atoms": 10}),
         (PAIRS, 999, "", {"kind": "flat", "root_successors": "all", "max_atoms": 100_000_000_000}),
     ],
-    ids=["pairs", "classes", "gathered", "tree"],
+    ids=["pairs", "classes", "gathered", "walks", "classes of walks", "tree"],
 )
 def test_a_tree_that_does_not_fit_is_cut_off(domain: str, objects: int, facts: str, spec: dict[str, object]) -> None:
     nodes, truncated, _ = limited(domain, objects, facts, spec, 220)

@@ -455,3 +455,46 @@ class _Writer:
                 name = rng.choice(sorted(self.fluent))
                 literals.append(f"({' '.join([name, *rng.choices(self.of_kind('object'), k=self.fluent[name])])})")
         return [f"(not {literal})" if self.chance(0.3) else literal for literal in literals]
+
+
+def random_maps() -> st.SearchStrategy[Task]:
+    """Few agents on larger maps, with doors and gates that actions open and close one by one."""
+    return st.integers(0, 2**32 - 1).map(random_map_task)
+
+
+def random_map_task(seed: int) -> Task:
+    """The map of a seed: eight to fourteen places, roads mostly along a line, many doors."""
+    rng = random.Random(seed)
+    door = rng.choice(
+        ["(open ?y)", "(open ?x) (open ?y)", "(open ?x)", "(not (shut ?y))", "(gate ?x ?y)", "(pass ?a ?y)"]
+    )
+    located = rng.random() < 0.5
+    near = "(at ?a ?x) (road ?x ?y)" if located else "(at ?a ?x)"
+    domain = f"""(define (domain map) (:requirements :typing :negative-preconditions) (:types agent place - object)
+      (:predicates (at ?a - agent ?p - place) (road ?x ?y) (open ?x) (shut ?x) (gate ?x ?y) (pass ?a ?x)
+       (seen ?x) (key ?x))
+      (:action move :parameters (?a - agent ?x ?y - place) :precondition (and (at ?a ?x) (road ?x ?y) {door})
+       :effect (and (not (at ?a ?x)) (at ?a ?y)))
+      (:action unlock :parameters (?a - agent ?x ?y - place) :precondition (and {near} (key ?y))
+       :effect (and (open ?y) (gate ?x ?y) (gate ?y ?x) (pass ?a ?y) (not (shut ?y)) (not (key ?y))))
+      (:action lock :parameters (?a - agent ?x ?y - place) :precondition (and {near} (not (key ?y)))
+       :effect (and (not (open ?y)) (not (gate ?x ?y)) (not (pass ?a ?y)) (shut ?y) (key ?y)))
+      (:action look :parameters (?a - agent ?x - place) :precondition (at ?a ?x) :effect (seen ?x)))"""
+    places = [f"p{i}" for i in range(rng.randint(8, 14))]
+    agents = [f"r{i}" for i in range(rng.randint(1, 2))]
+    pairs = {(i, i + 1) for i in range(len(places) - 1)} | {
+        (rng.randrange(len(places)), rng.randrange(len(places))) for _ in range(rng.randint(0, 4))
+    }
+    roads = {(a, b) for i, j in pairs for a, b in ((i, j), (j, i)) if rng.random() < 0.95}
+    init = [f"(road p{i} p{j})" for i, j in roads]
+    init += [f"(at {agent} {rng.choice(places)})" for agent in agents]
+    init += [f"(gate p{i} p{j})" for i, j in roads if rng.random() < 0.8]
+    init += [f"({name} {place})" for name in ("open", "key") for place in places if rng.random() < 0.7]
+    init += [f"(shut {place})" for place in places if rng.random() < 0.3]
+    init += [f"(pass {agent} {place})" for agent in agents for place in places if rng.random() < 0.8]
+    goal = [f"(seen {rng.choice(places)})", f"(at {agents[0]} {rng.choice(places)})"]
+    objects = rng.sample(
+        [*(f"{a} - agent" for a in agents), *(f"{p} - place" for p in places)], len(agents) + len(places)
+    )
+    problem = f"(:objects {' '.join(objects)}) (:init {' '.join(sorted(init))}) (:goal (and {' '.join(goal)}))"
+    return task_of(domain, f"(define (problem map) (:domain map) {problem})")

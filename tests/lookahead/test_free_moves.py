@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS
 from tests.lookahead.test_kernel import assert_same, specs
-from tests.random_moves import random_move_task, random_moves
+from tests.random_moves import random_maps, random_move_task, random_moves
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
 
@@ -111,6 +111,16 @@ def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: Lookahead
     task, state, goal = situation
     tree = lookahead(task, state, spec, goal)
     assert_same(tree, reference.lookahead(task, state, spec, goal))
+    tree.check_valid()
+
+
+@given(random_maps(), st.sampled_from(["iw", "aiw"]))
+@settings(max_examples=20)
+def test_closures_follow_doors(task: Task, kind: str) -> None:
+    """Places that agents reach are found from those of the parent where doors open and close on larger maps."""
+    spec = LookaheadSpec(kind=kind, free_moves=True, root_successors="novel", max_nodes=60)
+    tree = lookahead(task, spec=spec)
+    assert_same(tree, reference.lookahead(task, spec=spec))
     tree.check_valid()
 
 

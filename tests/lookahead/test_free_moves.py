@@ -330,6 +330,35 @@ def test_moves_for_some_agents_only() -> None:
     assert names(task) == [(0, "(pass b p q)", 1)]
 
 
+def test_there_for_some_agents_and_back_for_others_is_no_free_move() -> None:
+    """No agent can undo its own move."""
+    there = MOVE.replace("(road ?x ?y)", "(gate ?x ?y) (fast ?a)").replace("move", "there")
+    back = MOVE.replace("(road ?x ?y)", "(gate ?y ?x) (not (fast ?a))").replace("move", "back")
+    assert find_free_moves(small_task(there + back, "(fast a) (gate p q) (at a p) (at b q)")) is None
+    assert (
+        find_free_moves(
+            small_task(there + back.replace("(not (fast ?a))", "(fast ?a)"), "(fast a) (gate p q) (at a p)")
+        )
+        is not None
+    )
+
+
+def test_an_agent_that_loses_all_but_one_place_walks_again() -> None:
+    """Which of several places is left makes no difference where the agent can walk from one to the other."""
+    spread = """(:action spread :parameters (?a - agent ?x - place) :precondition (at ?a ?x)
+      :effect (and (not (at ?a ?x)) (forall (?y - place) (at ?a ?y))))"""
+    leave = "(:action leave :parameters (?a - agent ?x - place) :precondition (at ?a ?x) :effect (not (at ?a ?x)))"
+    task = small_task(MOVE + spread + leave, f"{roads('pq')} (at a p) (at b p)")
+    state = task.initial_state
+    for name in ("(spread a p)", "(leave a r)"):
+        actions = {task.action_name(action): action for action in applicable_actions(task, state)}
+        state = successor_state(task, state, actions[name])
+    tree = lookahead(task, state, LookaheadSpec(kind="flat", free_moves=True))
+    assert_same(tree, reference.lookahead(task, state, LookaheadSpec(kind="flat", free_moves=True)))
+    found = [task.action_name(tree.action_of(node)) for node in range(1, len(tree))]
+    assert found == ["(move a p q)", "(spread a p)", "(spread b p)", "(leave b p)"]
+
+
 def test_a_way_back_is_taken_away() -> None:
     """A move within an agent's places becomes one that leaves them below the root."""
     guarded = MOVE.replace("(road ?x ?y)", "(open ?x)")

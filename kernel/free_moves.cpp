@@ -1,7 +1,7 @@
 #include "free_moves.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <new>
 #include <stdexcept>
 #include <tuple>
 
@@ -12,7 +12,7 @@ namespace saltus {
 
 namespace {
 
-constexpr std::size_t kMaxEdges = std::size_t{1} << 24;  // per move; groups with more are not closed over
+constexpr std::size_t kMaxEdges = std::size_t{1} << 22;  // per move; groups with more are not closed over
 constexpr std::size_t kMaxMoves = 64;                    // per group: one bit each
 
 bool mentions(const Literal& literal, std::int32_t variable) {
@@ -134,21 +134,30 @@ void FreeMoves::add_move(Group& group, std::int32_t schema, std::int32_t literal
 void FreeMoves::build(Group& group) const {
     const StateView nothing(task_, {});
     const Matcher matcher(nothing);
-    for (Move& move : group.moves) {
-        if (find_dense(group, move)) continue;
-        if (!enumerate(group, move, matcher)) {  // too many: as if there were none
-            for (Move& other : group.moves) {
-                other.ends.clear();
-                other.rows = KeyNumbers();
-                other.first.assign(1, 0);
-                other.dense = false;
-            }
-            group.symmetric = false;
-            return;
+    bool is_complete = true;
+    try {
+        for (Move& move : group.moves)
+            is_complete = is_complete && (find_dense(group, move) || enumerate(group, move, matcher));
+        if (is_complete) {
+            find_ways_back(group);
+            if (group.is_fixed) find_components(group);
         }
+    } catch (const std::bad_alloc&) {
+        is_complete = false;
     }
-    find_ways_back(group);
-    if (group.is_fixed) find_components(group);
+    if (is_complete) return;
+    for (Move& move : group.moves) {  // too many edges: as if there were none
+        move.ends = {};
+        move.back = {};
+        move.rows = KeyNumbers();
+        move.first.assign(1, 0);
+        move.dense = false;
+    }
+    group.vertices = KeyNumbers();
+    group.component = {};
+    group.members = {};
+    group.symmetric = false;
+    group.reversible = false;
 }
 
 // A single move between any two of its places, as far as static atoms tell: no list of pairs is needed.

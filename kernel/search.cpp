@@ -676,10 +676,19 @@ void Search::split_difference(std::span<const Code> added, std::span<const Code>
     for (std::int32_t agent : agents) {
         Object place = places_->root_place(agent);
         bool is_fixed =
-            situation_.moves->groups()[static_cast<std::size_t>(places_->group_of(agent))].blocked_by_others ||
-            place == Places::kSeveral;
-        for (Code code : deleted)
-            if (const Places::Wish found = places_->place_of(code); found.agent == agent) place = Places::kNowhere;
+            situation_.moves->groups()[static_cast<std::size_t>(places_->group_of(agent))].blocked_by_others;
+        if (place == Places::kSeveral) {  // what is left of them
+            place = Places::kNowhere;
+            for (Code code : situation_.state) {
+                const Places::Wish found = places_->place_of(code);
+                if (found.agent != agent || std::binary_search(deleted.begin(), deleted.end(), code)) continue;
+                is_fixed = is_fixed || place >= 0 || goal_sign_.contains(code);
+                place = found.place;
+            }
+        } else {
+            for (Code code : deleted)
+                if (const Places::Wish found = places_->place_of(code); found.agent == agent) place = Places::kNowhere;
+        }
         for (Code code : added)
             if (const Places::Wish found = places_->place_of(code); found.agent == agent) {
                 is_fixed = is_fixed || place >= 0 || goal_sign_.contains(code);

@@ -279,7 +279,8 @@ void Task::check_state(std::span<const Code> state) const {
 }
 
 void Task::check_codes(std::span<const Code> codes) const {
-    if (!std::is_sorted(codes.begin(), codes.end())) throw std::invalid_argument("codes are not sorted");
+    if (std::adjacent_find(codes.begin(), codes.end(), std::greater_equal<>()) != codes.end())
+        throw std::invalid_argument("codes are not sorted, or repeated");
     if (!codes.empty() && (codes.front() < 0 || codes.back() >= code_offset.back()))
         throw std::invalid_argument("codes do not belong to this task");
 }

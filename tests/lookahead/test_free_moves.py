@@ -105,7 +105,7 @@ def test_the_random_tasks_are_diverse() -> None:
 
 
 @given(situations(), free_specs())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: LookaheadSpec) -> None:
     """Equal trees, valid by replay."""
     task, state, goal = situation

@@ -247,7 +247,7 @@ def walk(task: Task, steps: int, rng: random.Random, state: State | None = None)
 
 
 @given(task=random_tasks(max_objects=4), seed=st.integers(0, 2**32))
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_twin_with_conditional_effects(task: Task, seed: int) -> None:
     rng = random.Random(seed)
     state = walk(task, rng.randint(0, 3), rng)
@@ -256,7 +256,7 @@ def test_twin_with_conditional_effects(task: Task, seed: int) -> None:
 
 
 @given(task=random_tasks(conditional=False, max_objects=4), seed=st.integers(0, 2**32))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_twin(task: Task, seed: int) -> None:
     rng = random.Random(seed)
     state = walk(task, rng.randint(0, 3), rng)
@@ -265,7 +265,7 @@ def test_twin(task: Task, seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_twin_on_maps(seed: int) -> None:
     """Random maps with two or three boxes and one or two robots; goals that a random walk reaches, and others."""
     rng = random.Random(seed)

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "interrupt.hpp"
+#include "numbers.hpp"
 #include "state.hpp"
 
 namespace saltus {
@@ -20,26 +21,6 @@ bool mentions(const Literal& literal, std::int32_t variable) {
 }
 
 bool same_atom(const Literal& a, const Literal& b) { return a.predicate == b.predicate && a.terms == b.terms; }
-
-class Numbers {
-public:
-    explicit Numbers(std::span<const std::int32_t> values) : values_(values) {}
-
-    std::int32_t next(std::int32_t below, const char* what) {
-        if (at_ >= values_.size()) throw std::invalid_argument("free moves: the program ends early");
-        const std::int32_t value = values_[at_++];
-        if (value < 0 || value >= below) throw std::invalid_argument(what);
-        return value;
-    }
-    std::int32_t count() {
-        return next(static_cast<std::int32_t>(values_.size()) + 1, "free moves: length of a list out of range");
-    }
-    bool done() const { return at_ == values_.size(); }
-
-private:
-    std::span<const std::int32_t> values_;
-    std::size_t at_ = 0;
-};
 
 }  // namespace
 
@@ -59,35 +40,33 @@ std::pair<std::size_t, std::size_t> FreeMoves::row(const Move& move, std::int32_
 }
 
 void FreeMoves::read(std::span<const std::int32_t> program) {
-    Numbers numbers(program);
+    Numbers numbers("free moves", program);
     groups_.resize(static_cast<std::size_t>(numbers.count()));
     for (Group& group : groups_) {
-        group.predicate = numbers.next(task_.predicates(), "free moves: predicate out of range");
+        group.predicate = numbers.next(task_.predicates(), "predicate");
         const std::int32_t arity = task_.arity[static_cast<std::size_t>(group.predicate)];
         if (!task_.fluent[static_cast<std::size_t>(group.predicate)])
             throw std::invalid_argument("free moves: predicate is static");
-        group.place = numbers.next(arity, "free moves: place out of range");
-        group.blocked_by_others = numbers.next(2, "free moves: flag out of range") != 0;
+        group.place = numbers.next(arity, "place");
+        group.blocked_by_others = numbers.next(2, "flag") != 0;
         for (std::int32_t i = group.place + 1; i < arity; ++i) group.stride *= task_.objects();
         for (std::int32_t i = 0; i < arity; ++i) {
             group.objects.emplace_back(static_cast<std::size_t>(task_.objects()), 0);
             for (std::int32_t n = numbers.count(); n > 0; --n) {
-                const Object object = numbers.next(task_.objects(), "free moves: object out of range");
+                const Object object = numbers.next(task_.objects(), "object");
                 group.objects.back()[static_cast<std::size_t>(object)] = 1;
             }
         }
         const std::int32_t moves = numbers.count();
-        if (moves < 1 || static_cast<std::size_t>(moves) > kMaxMoves)
-            throw std::invalid_argument("free moves: number of moves out of range");
+        if (moves < 1 || static_cast<std::size_t>(moves) > kMaxMoves) numbers.fail("number of moves out of range");
         for (std::int32_t m = 0; m < moves; ++m) {
-            const auto schema =
-                numbers.next(static_cast<std::int32_t>(task_.schemas.size()), "free moves: schema out of range");
+            const auto schema = numbers.next(static_cast<std::int32_t>(task_.schemas.size()), "schema");
             const Pattern& pattern = task_.schemas[static_cast<std::size_t>(schema)].pattern;
             const auto variables = static_cast<std::int32_t>(pattern.domains.size());
             const auto literals = static_cast<std::int32_t>(pattern.literals.size());
-            const auto literal = numbers.next(literals, "free moves: precondition out of range");
-            const auto start = numbers.next(variables, "free moves: start out of range");
-            const auto end = numbers.next(variables, "free moves: end out of range");
+            const auto literal = numbers.next(literals, "precondition");
+            const auto start = numbers.next(variables, "start");
+            const auto end = numbers.next(variables, "end");
             add_move(group, schema, literal, start, end);
         }
     }
@@ -305,36 +284,39 @@ void FreeMoves::find_ways_back(Group& group) const {
     }
 }
 
+bool FreeMoves::serves(const Group& group, const Move& move, const Object* arguments) const {
+    std::vector<Object> binding(move.pattern.domains.size(), kUnbound);
+    for (std::size_t i = 0; i < move.here.terms.size(); ++i) {
+        if (i == static_cast<std::size_t>(group.place)) continue;
+        const std::int32_t term = move.here.terms[i];
+        if (!admits(move, i, arguments[i])) return false;
+        if (term >= 0 && binding[static_cast<std::size_t>(term)] == kUnbound)
+            binding[static_cast<std::size_t>(term)] = arguments[i];
+        if (value_of(term, binding) != arguments[i]) return false;
+    }
+    return std::all_of(move.own.begin(), move.own.end(), [&](const Literal& literal) {
+        if (literal.predicate == kEquality)
+            return (value_of(literal.terms[0], binding) == value_of(literal.terms[1], binding)) == literal.positive;
+        return task_.static_holds(task_.encode(literal, binding)) == literal.positive;
+    });
+}
+
+// Whether an object may be at a position of the literal that says where a move's agent is.
+bool FreeMoves::admits(const Move& move, std::size_t i, Object object) const {
+    const std::int32_t term = move.here.terms[i];
+    if (term < 0) return ~term == object;
+    const auto domain = static_cast<std::size_t>(move.pattern.domains[static_cast<std::size_t>(term)]);
+    return task_.domains[domain].allowed[static_cast<std::size_t>(object)] != 0;
+}
+
 // Whether some agent may use both moves, as far as its own objects tell.
 bool FreeMoves::share_agent(const Group& group, const Move& a, const Move& b) const {
     std::vector<Object> agent(group.objects.size(), 0);
-    std::vector<Object> binding;
-    auto serves = [&](const Move& move) {
-        binding.assign(move.pattern.domains.size(), kUnbound);
-        for (std::size_t i = 0; i < agent.size(); ++i) {
-            const std::int32_t term = move.here.terms[i];
-            if (i == static_cast<std::size_t>(group.place)) continue;
-            if (term >= 0 && binding[static_cast<std::size_t>(term)] == kUnbound)
-                binding[static_cast<std::size_t>(term)] = agent[i];
-            if (value_of(term, binding) != agent[i]) return false;
-        }
-        return std::all_of(move.own.begin(), move.own.end(), [&](const Literal& literal) {
-            if (literal.predicate == kEquality)
-                return (value_of(literal.terms[0], binding) == value_of(literal.terms[1], binding)) == literal.positive;
-            return task_.static_holds(task_.encode(literal, binding)) == literal.positive;
-        });
-    };
-    auto admits = [&](const Move& move, std::size_t i, Object object) {
-        const std::int32_t term = move.here.terms[i];
-        if (term < 0) return ~term == object;
-        const auto domain = static_cast<std::size_t>(move.pattern.domains[static_cast<std::size_t>(term)]);
-        return task_.domains[domain].allowed[static_cast<std::size_t>(object)] != 0;
-    };
     Ticker ticker;
     auto search = [&](auto&& self, std::size_t i) -> bool {
         if (i == agent.size()) {
             ticker.tick();
-            return serves(a) && serves(b);
+            return serves(group, a, agent.data()) && serves(group, b, agent.data());
         }
         if (i == static_cast<std::size_t>(group.place)) return self(self, i + 1);
         for (Object object = 0; object < task_.objects(); ++object) {

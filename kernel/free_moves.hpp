@@ -64,6 +64,8 @@ public:
     std::int32_t class_of(const Group& group, Code agent) const {
         return group.by_agent ? group.classes.find(agent) : 0;
     }
+    // Whether a move may shift an agent, as far as its objects tell: they are the arguments of its atom but the place.
+    bool serves(const Group& group, const Move& move, const Object* arguments) const;
     std::int64_t row_key(std::int32_t class_number, Object place) const {
         return static_cast<std::int64_t>(class_number) * task_.objects() + place;
     }
@@ -77,6 +79,7 @@ private:
     bool enumerate(Group& group, Move& move, const Matcher& matcher) const;
     bool find_dense(const Group& group, Move& move) const;
     void find_ways_back(Group& group) const;
+    bool admits(const Move& move, std::size_t i, Object object) const;
     bool share_agent(const Group& group, const Move& a, const Move& b) const;
     void find_components(Group& group) const;
 

@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "numbers.hpp"
+
 namespace saltus {
 
 namespace {
@@ -16,26 +18,6 @@ constexpr std::int64_t kFewSteps = 100'000;     // of the relaxation, before it 
 constexpr std::int64_t kShortSearch = 100'000;  // steps of the first search for a goal
 constexpr std::int64_t kPatience = 20'000;      // steps of a search, before it looks backwards from the goal
 constexpr std::int32_t kFar = std::numeric_limits<std::int32_t>::max();
-
-class Numbers {
-public:
-    explicit Numbers(std::span<const std::int32_t> values) : values_(values) {}
-
-    std::int32_t next(std::int32_t below, const char* what) {
-        if (at_ >= values_.size()) throw std::invalid_argument("frozen goals: the program ends early");
-        const std::int32_t value = values_[at_++];
-        if (value < 0 || value >= below) throw std::invalid_argument(what);
-        return value;
-    }
-    std::int32_t count() {
-        return next(static_cast<std::int32_t>(values_.size()) + 1, "frozen goals: length of a list out of range");
-    }
-    bool done() const { return at_ == values_.size(); }
-
-private:
-    std::span<const std::int32_t> values_;
-    std::size_t at_ = 0;
-};
 
 }  // namespace
 
@@ -51,35 +33,33 @@ FrozenTest::FrozenTest(const Task& task, const GroundActions& actions, std::span
 }
 
 void FrozenTest::read(std::span<const std::int32_t> program) {
-    Numbers numbers(program);
+    Numbers numbers("frozen goals", program);
     walkers_.resize(static_cast<std::size_t>(numbers.count()));
     for (Walkers& group : walkers_) {
-        group.predicate = numbers.next(task_.predicates(), "frozen goals: predicate out of range");
+        group.predicate = numbers.next(task_.predicates(), "predicate");
         const std::int32_t arity = task_.arity[static_cast<std::size_t>(group.predicate)];
-        group.place = numbers.next(arity, "frozen goals: place out of range");
+        group.place = numbers.next(arity, "place");
         for (std::int32_t i = 0; i < arity; ++i) {
             group.objects.emplace_back(static_cast<std::size_t>(task_.objects()), 0);
             for (std::int32_t n = numbers.count(); n > 0; --n) {
-                const Object object = numbers.next(task_.objects(), "frozen goals: object out of range");
+                const Object object = numbers.next(task_.objects(), "object");
                 group.objects.back()[static_cast<std::size_t>(object)] = 1;
             }
         }
         group.moves.assign(task_.schemas.size(), 0);
         for (std::int32_t n = numbers.count(); n > 0; --n) {
-            const std::int32_t schema =
-                numbers.next(static_cast<std::int32_t>(task_.schemas.size()), "frozen goals: schema out of range");
+            const std::int32_t schema = numbers.next(static_cast<std::int32_t>(task_.schemas.size()), "schema");
             group.moves[static_cast<std::size_t>(schema)] = 1;
         }
     }
     const std::int32_t exclusions = numbers.count();
     for (std::int32_t e = 0; e < exclusions; ++e) {
         std::vector<std::int32_t> types(static_cast<std::size_t>(numbers.count()));
-        for (std::int32_t& type : types) type = numbers.next(task_.types, "frozen goals: type out of range");
+        for (std::int32_t& type : types) type = numbers.next(task_.types, "type");
         for (std::int32_t n = numbers.count(); n > 0; --n) {
-            Part part{e, numbers.next(task_.predicates(), "frozen goals: predicate out of range"), types, {}};
+            Part part{e, numbers.next(task_.predicates(), "predicate"), types, {}};
             for (std::size_t i = 0; i < types.size(); ++i)
-                part.owner.push_back(numbers.next(task_.arity[static_cast<std::size_t>(part.predicate)],
-                                                  "frozen goals: argument out of range"));
+                part.owner.push_back(numbers.next(task_.arity[static_cast<std::size_t>(part.predicate)], "argument"));
             parts_.push_back(std::move(part));
         }
     }
@@ -90,7 +70,7 @@ void FrozenTest::read(std::span<const std::int32_t> program) {
         const auto end = arguments.begin() + task_.arity[static_cast<std::size_t>(predicate)];
         own_[g].objects.resize(static_cast<std::size_t>(numbers.count()));
         for (Object& object : own_[g].objects) {
-            object = numbers.next(task_.objects(), "frozen goals: object out of range");
+            object = numbers.next(task_.objects(), "object");
             if (std::find(arguments.begin(), end, object) == end)
                 throw std::invalid_argument("frozen goals: own object of a goal that does not mention it");
         }

@@ -6,6 +6,17 @@
 
 namespace saltus {
 
+namespace {
+
+// Puts an agent at one more place; whether it is at several from now on.
+bool put(Object& at, Object place) {
+    const bool is_second = at >= 0;
+    at = at == Places::kNowhere ? place : Places::kSeveral;
+    return is_second;
+}
+
+}  // namespace
+
 Places::Places(const FreeMoves& moves, std::span<const Code> root)
     : moves_(moves),
       task_(moves.task()),
@@ -24,9 +35,7 @@ Places::Places(const FreeMoves& moves, std::span<const Code> root)
     for (Code code : root) {
         const Wish found = place_of(code);
         if (found.agent < 0) continue;
-        Object& at = root_at_[static_cast<std::size_t>(found.agent)];
-        root_several_ += at >= 0 ? 1 : 0;
-        at = at == kNowhere ? found.place : kSeveral;
+        root_several_ += put(root_at_[static_cast<std::size_t>(found.agent)], found.place) ? 1 : 0;
     }
     at_ = root_at_;
     several_ = root_several_;
@@ -78,20 +87,8 @@ std::int32_t Places::agent_number(Code key, std::size_t predicate) {
             agent.is_agent = true;
             agent.group = g;
             agent.class_number = moves_.class_of(group, key);
-            for (std::size_t m = 0; m < group.moves.size(); ++m) {
-                const Move& move = group.moves[m];
-                // The place takes part in unification, so try it with one that its type admits.
-                Pattern free = move.pattern;
-                free.domains[static_cast<std::size_t>(move.start)] = task_.anything();
-                if (!matcher_->unify(free, move.here, agent.arguments.data(), binding_)) continue;
-                if (std::all_of(move.own.begin(), move.own.end(), [&](const Literal& literal) {
-                        if (literal.predicate == kEquality)
-                            return (value_of(literal.terms[0], binding_) == value_of(literal.terms[1], binding_)) ==
-                                   literal.positive;
-                        return task_.static_holds(task_.encode(literal, binding_)) == literal.positive;
-                    }))
-                    agent.moves |= std::uint64_t{1} << m;
-            }
+            for (std::size_t m = 0; m < group.moves.size(); ++m)
+                if (moves_.serves(group, group.moves[m], agent.arguments.data())) agent.moves |= std::uint64_t{1} << m;
             break;
         }
         agents_.push_back(std::move(agent));
@@ -144,17 +141,14 @@ void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
             const Code code = code_of(agent, place);
             if (std::binary_search(root_.begin(), root_.end(), code) &&
                 !std::binary_search(deleted.begin(), deleted.end(), code)) {
-                several_ += at >= 0 ? 1 : 0;
-                at = at == kNowhere ? place : kSeveral;
+                several_ += put(at, place) ? 1 : 0;
             }
         }
     }
     for (Code code : added) {
         const Wish found = place_of(code);
         if (found.agent < 0) continue;
-        Object& at = at_[static_cast<std::size_t>(found.agent)];
-        several_ += at >= 0 ? 1 : 0;
-        at = at == kNowhere ? found.place : kSeveral;
+        several_ += put(at_[static_cast<std::size_t>(found.agent)], found.place) ? 1 : 0;
     }
     for (const auto& codes : {added, deleted}) {
         for (Code code : codes) {
@@ -229,11 +223,7 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
     for (Code code : parent.removed)
         if (const Wish wish = place_of(code); wish.agent == agent) shift.lost.push_back(wish.place);
     const std::vector<Object>& root = known.root_places;
-    auto was_reached = [&](Object place) {
-        if (std::binary_search(shift.gained.begin(), shift.gained.end(), place)) return true;
-        return std::binary_search(root.begin(), root.end(), place) &&
-               !std::binary_search(shift.lost.begin(), shift.lost.end(), place);
-    };
+    auto was_reached = [&](Object place) { return shift.reaches(root, place); };
     std::vector<Object> touched;
     if (!touched_places(agent, parent, touched)) return false;
     const bool is_touched = std::binary_search(touched.begin(), touched.end(), at);
@@ -264,7 +254,6 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
     for (Object place : touched)
         neighbours(known, place, [&](Object end, std::int32_t, std::uint64_t) {
             if (was_reached(end)) seed(end);
-            return true;
         });
     const std::size_t groups = queues.size();
     auto is_open = [&](std::size_t g) {
@@ -281,13 +270,13 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
             auto own = static_cast<std::int32_t>(g);
             neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
                 std::int32_t& group = group_at_[static_cast<std::size_t>(end)];
-                if (group != none && find(group) == own) return true;
-                if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return true;
+                if (group != none && find(group) == own) return;
+                if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return;
                 if (group == none) {
                     group = own;
                     queues[static_cast<std::size_t>(own)].push_back(end);
                     seen.push_back(end);
-                    return true;
+                    return;
                 }
                 const std::int32_t other = find(group);
                 auto& from = queues[static_cast<std::size_t>(other)];
@@ -297,7 +286,6 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
                 from.clear();
                 next[static_cast<std::size_t>(other)] = 0;
                 parent_group[static_cast<std::size_t>(other)] = own;
-                return true;
             });
         }
     }
@@ -349,13 +337,12 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
             ticker_.tick();
             neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
                 std::int32_t& group = group_at_[static_cast<std::size_t>(end)];
-                if (group != none || was_reached(end)) return true;
-                if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return true;
+                if (group != none || was_reached(end)) return;
+                if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return;
                 group = home;
                 seen.push_back(end);
                 gained.push_back(end);
                 stack.push_back(end);
-                return true;
             });
         }
     }
@@ -407,6 +394,11 @@ bool Places::affected(std::int32_t agent) const {
            std::find(agents_affected_.begin(), agents_affected_.end(), agent) != agents_affected_.end();
 }
 
+bool Places::Shift::reaches(const std::vector<Object>& root, Object place) const {
+    if (std::binary_search(gained.begin(), gained.end(), place)) return true;
+    return std::binary_search(root.begin(), root.end(), place) && !std::binary_search(lost.begin(), lost.end(), place);
+}
+
 const Places::Shift* Places::shift_of(std::int32_t agent) const {
     for (const Shift& shift : shifts_)
         if (shift.agent == agent) return &shift;
@@ -415,12 +407,8 @@ const Places::Shift* Places::shift_of(std::int32_t agent) const {
 
 bool Places::reaches(std::int32_t agent, Object place) {
     if (const auto* known = known_places(agent)) return std::binary_search(known->begin(), known->end(), place);
-    const std::vector<Object>& root = agents_[static_cast<std::size_t>(agent)].root_places;
-    if (const Shift* shift = shift_of(agent)) {
-        if (std::binary_search(shift->gained.begin(), shift->gained.end(), place)) return true;
-        return std::binary_search(root.begin(), root.end(), place) &&
-               !std::binary_search(shift->lost.begin(), shift->lost.end(), place);
-    }
+    if (const Shift* shift = shift_of(agent))
+        return shift->reaches(agents_[static_cast<std::size_t>(agent)].root_places, place);
     const std::vector<Object> places = compute_reached(agent);
     return std::binary_search(places.begin(), places.end(), place);
 }
@@ -481,7 +469,7 @@ std::vector<Object> Places::compute_reached(std::int32_t agent) {
     return places;
 }
 
-// Calls visit(end, number of the move) for every edge from a place, in the order of walks, until it returns false.
+// Calls visit(end, number of the move) for every edge from a place, in the order of walks.
 template <typename Visit>
 void Places::neighbours(const Agent& agent, Object place, Visit&& visit) {
     const Group& group = moves_.groups()[static_cast<std::size_t>(agent.group)];
@@ -494,19 +482,24 @@ void Places::neighbours(const Agent& agent, Object place, Visit&& visit) {
             if (to == place) continue;
             std::uint64_t back = (move.dense ? std::uint64_t{1} : move.back[e]) & agent.moves;
             if (back == 0) continue;
-            if (!visit(to, static_cast<std::int32_t>(m), back)) return;
+            visit(to, static_cast<std::int32_t>(m), back);
         }
     }
+}
+
+// Binds a move's agent, start and end, and nothing else.
+void Places::bind(const Agent& agent, const Move& move, Object start, Object end, std::vector<Object>& binding) {
+    binding.assign(move.pattern.domains.size(), kUnbound);
+    for (std::size_t i = 0; i < move.here.terms.size(); ++i)
+        if (move.here.terms[i] >= 0) binding[static_cast<std::size_t>(move.here.terms[i])] = agent.arguments[i];
+    binding[static_cast<std::size_t>(move.start)] = start;
+    binding[static_cast<std::size_t>(move.end)] = end;
 }
 
 // Whether the fluent conditions of a move hold; those that are static are known to.
 bool Places::allows(const Agent& agent, const Move& move, Object start, Object end) {
     if (move.changing.empty()) return true;
-    binding_.assign(move.pattern.domains.size(), kUnbound);
-    for (std::size_t i = 0; i < move.here.terms.size(); ++i)
-        if (move.here.terms[i] >= 0) binding_[static_cast<std::size_t>(move.here.terms[i])] = agent.arguments[i];
-    binding_[static_cast<std::size_t>(move.start)] = start;
-    binding_[static_cast<std::size_t>(move.end)] = end;
+    bind(agent, move, start, end, binding_);
     if (move.direct)
         return std::all_of(move.changing.begin(), move.changing.end(), [&](const Literal& literal) {
             return view_->holds(task_.encode(literal, binding_)) == literal.positive;
@@ -551,14 +544,13 @@ bool Places::extend(Tour& tour) {
     const std::size_t i = tour.next++;
     const Object place = tour.order[i];
     neighbours(known, place, [&](Object end, std::int32_t m, std::uint64_t back) {
-        if (tour.position[static_cast<std::size_t>(end)] >= 0) return true;
-        if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return true;
+        if (tour.position[static_cast<std::size_t>(end)] >= 0) return;
+        if (!is_edge(known, static_cast<std::size_t>(m), place, end, back)) return;
         tour.position[static_cast<std::size_t>(end)] = static_cast<std::int32_t>(tour.order.size());
         tour.order.push_back(end);
         tour.from.push_back(static_cast<std::int32_t>(i));
         tour.move.push_back(m);
         tour.distance.push_back(tour.distance[i] + 1);
-        return true;
     });
     return true;
 }
@@ -585,11 +577,8 @@ std::vector<Places::Step> Places::walk(std::int32_t agent, Object place) {
          i = known.from[static_cast<std::size_t>(i)]) {
         const auto at = static_cast<std::size_t>(i);
         const Move& move = group.moves[static_cast<std::size_t>(known.move[at])];
-        std::vector<Object> binding(move.pattern.domains.size(), kUnbound);
-        for (std::size_t k = 0; k < move.here.terms.size(); ++k)
-            if (move.here.terms[k] >= 0) binding[static_cast<std::size_t>(move.here.terms[k])] = walker.arguments[k];
-        binding[static_cast<std::size_t>(move.start)] = known.order[static_cast<std::size_t>(known.from[at])];
-        binding[static_cast<std::size_t>(move.end)] = known.order[at];
+        std::vector<Object> binding;
+        bind(walker, move, known.order[static_cast<std::size_t>(known.from[at])], known.order[at], binding);
         matcher_->least(move.pattern, binding);
         steps.push_back({move.schema, std::move(binding)});
     }

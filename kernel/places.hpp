@@ -100,6 +100,9 @@ private:
         std::int32_t agent = -1;
         std::vector<Object> gained;
         std::vector<Object> lost;
+
+        // Whether the agent reaches a place in the shown state; `root` are those in the root.
+        bool reaches(const std::vector<Object>& root, Object place) const;
     };
     // A breadth-first search from where an agent is, as far as it was needed.
     struct Tour {
@@ -126,6 +129,7 @@ private:
     bool is_edge(const Agent& agent, std::size_t move, Object start, Object end, std::uint64_t back);
     template <typename Visit>
     void neighbours(const Agent& agent, Object place, Visit&& visit);
+    static void bind(const Agent& agent, const Move& move, Object start, Object end, std::vector<Object>& binding);
     bool allows(const Agent& agent, const Move& move, Object start, Object end);
 
     const FreeMoves& moves_;

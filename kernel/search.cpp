@@ -555,17 +555,16 @@ void Search::locate_schemas() {
 }
 
 void Search::list_wanted_places() {
-    for (const auto& codes : {situation_.goal_positive, situation_.goal_negative})
-        for (Code code : codes) places_->place_of(code);  // makes their agents known
-    for (std::int32_t agent : places_->sorted_agents()) {
-        Wanted wanted{agent, {}};
-        bool mentioned = false;
-        for (Code code : situation_.goal_positive)
-            if (const Places::Wish found = places_->place_of(code); found.agent == agent)
-                wanted.places.push_back(found.place);
-        for (Code code : situation_.goal_negative) mentioned = mentioned || places_->place_of(code).agent == agent;
-        if (mentioned || !wanted.places.empty()) wanted_.push_back(std::move(wanted));
-    }
+    std::unordered_map<std::int32_t, std::vector<Object>> places;  // by agent
+    for (Code code : situation_.goal_positive)
+        if (const Places::Wish found = places_->place_of(code); found.agent >= 0)
+            places[found.agent].push_back(found.place);
+    for (Code code : situation_.goal_negative)
+        if (const Places::Wish found = places_->place_of(code); found.agent >= 0) places[found.agent];
+    if (places.empty()) return;
+    for (std::int32_t agent : places_->sorted_agents())
+        if (const auto found = places.find(agent); found != places.end())
+            wanted_.push_back({agent, std::move(found->second)});
 }
 
 // Whether a schema has nothing but moves within agents' places.

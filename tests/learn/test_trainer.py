@@ -389,7 +389,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(kind: str) -> Non
     whole, calls = fresh(), Interruption()
     list(whole.train(interrupt=calls))
     assert calls.asked > 300  # far more often than there are episodes
-    for after in range(0, calls.asked, calls.asked // 6):
+    for after in (sixth * calls.asked // 6 for sixth in range(6)):
         broken = fresh()
         events = list(broken.train(interrupt=Interruption(after)))
         assert broken.episode == len([event for event in events if event.kind == "episode"])

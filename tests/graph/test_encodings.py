@@ -12,7 +12,7 @@ from tests.tasks import rich_task
 
 from saltus.errors import ConfigurationError
 from saltus.graph import ENCODINGS, Candidate, Encoding, EncodingSpec, Vocabulary, assemble, dump, encode, reference
-from saltus.graph.encodings import ENCODING_TEXT
+from saltus.graph.encodings import ENCODING_TEXT, method_name
 from saltus.lookahead import KINDS, LookaheadSpec, lookahead
 from saltus.model import RelationalNetwork
 
@@ -117,3 +117,8 @@ def test_the_kernel_refuses_parts_that_do_not_fit(
     spec = EncodingSpec("x", negative_goals=True)
     with pytest.raises(ValueError, match=message):
         assemble([(lookahead(task), None)], Vocabulary.of(task.domain, spec), spec)
+
+
+def test_a_methods_name_says_whether_moves_are_free() -> None:
+    assert method_name(LookaheadSpec(), EncodingSpec()) == "aiw-ad"
+    assert method_name(LookaheadSpec(kind="iw", free_moves=True), EncodingSpec()) == "iw-ad-free"

@@ -74,8 +74,8 @@ class Encoding:
 
 
 def method_name(lookahead: LookaheadSpec, encoding: EncodingSpec) -> str:
-    """Name of a method, a lookahead with an encoding, such as aiw-ad."""
-    return f"{lookahead.kind}-{encoding.kind}"
+    """Name of a method, a lookahead with an encoding: aiw-ad as in the paper, aiw-ad-free modulo free moves."""
+    return f"{lookahead.kind}-{encoding.kind}{'-free' if lookahead.free_moves else ''}"
 
 
 ENCODINGS = {

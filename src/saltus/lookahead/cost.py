@@ -49,13 +49,16 @@ class JumpCost:
         """Cost of the jump from the root of a tree to a node."""
         if self.unit == "costs":
             return self.of_actions(tree.task, tree.path_to(node))
-        return (float(tree.length[node]) if self.unit == "actions" else 1.0) / self.scale + self.per_jump
+        return self._of_units(float(tree.length[node]) if self.unit == "actions" else 1.0)
 
     def of_actions(self, task: Task, actions: Sequence[Action]) -> float:
         """Cost of the jump that these actions make up."""
         if self.unit == "costs":
-            return sum(task.action_cost(action) for action in actions) / self.scale + self.per_jump
-        return (float(len(actions)) if self.unit == "actions" else 1.0) / self.scale + self.per_jump
+            return self._of_units(sum(task.action_cost(action) for action in actions))
+        return self._of_units(float(len(actions)) if self.unit == "actions" else 1.0)
+
+    def _of_units(self, units: float) -> float:
+        return units / self.scale + self.per_jump
 
     @property
     def counted(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from saltus.errors import ConfigurationError
 from saltus.learn.config import Configuration, differences, load_configuration
@@ -42,6 +43,7 @@ SHARED = (
 
 CPU = (
     "model.embedding=16",
+    "model.layers=5",
     "training.steps=16",
     "training.batch=16",
     "training.learning_rate=2e-3",
@@ -66,7 +68,7 @@ class Candidate:
     """Changes to it."""
     seed: int
 
-    @property
+    @cached_property
     def configuration(self) -> Configuration:
         """The resolved configuration."""
         return load_configuration(self.config, self.settings)

@@ -242,8 +242,9 @@ class Contest:
         if not playing:
             raise InputError(f"no candidate can be trained; {next(iter(state.failed.values()))}")
         order = ranked([self._standings[name] for name in playing])
-        has_waited = any(not entry.dropped for entry in state.rounds[:-1])
-        kept = survivors(order, patient=not has_waited) if current.kind == HALVING else order[:1]
+        # Where nothing has been solved there is nothing to go by; but time must not run out before there is a winner.
+        patient = all(entry.dropped for entry in state.rounds[:-1]) and not set(playing) <= set(state.finished)
+        kept = survivors(order, patient=patient) if current.kind == HALVING else order[:1]
         names = [entry.name for entry in kept]
         current.dropped = [name for name in state.contestants if name not in names]
         current.scores = [str(entry) for entry in order]
@@ -369,7 +370,7 @@ class Contest:
         state = self.state
         used = f"{state.used:,.0f} {'s' if state.budget.unit == 'seconds' else 'episodes'}"
         why = f"stopped by {stopped_by}" if stopped_by else f"done: {state.ended_by}"
-        tried = f"{plural(len(state.rounds), 'round')} between {plural(len(state.candidates), 'candidate')}"
+        tried = f"{plural(len(state.rounds), 'round')} of {plural(len(state.candidates), 'run')}"
         lines = [f"{self.name}: {why}, after {tried} and {used}"]
         lines += [f"{name}: {text}" for name, text in state.failed.items()]
         if not self.policy.exists():

@@ -106,7 +106,7 @@ def _load(suite: Suite, domain: Domain, split: str, warnings: list[str]) -> list
         try:
             found.append((path, load(domain, path)))
         except InputError as error:
-            warnings.append(f"{path} is left out: {error}")
+            warnings.append(f"{path.name} is left out: {error}")
     return found
 
 

@@ -21,9 +21,9 @@ from saltus.errors import ConfigurationError, InputError
 from saltus.learn import Budget, Contest, ContestEvent, Coverage, Validation, open_contest
 from saltus.learn.candidates import CANDIDATES, candidates_for
 from saltus.learn.contest import share_of
+from saltus.learn.contest_opening import affordable, slots_for
 from saltus.learn.contest_state import ContestState
 from saltus.learn.log import log_entry, read_log
-from saltus.learn.open_contest import affordable
 from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.model.policy_file import load_policy_file
@@ -157,6 +157,17 @@ class TestCandidates:
 )
 def test_shares(unit: str, amount: float, runs: int, slots: int, share: float) -> None:
     assert share_of(unit, amount, runs, slots, 6.0) == share
+
+
+def test_runs_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU one per core, on a GPU as many as its memory and the cores allow, eight at most."""
+    monkeypatch.setattr("saltus.learn.contest_opening.cores", lambda: 16)
+    assert [slots_for("cpu", threads, 8) for threads in (None, 4, 32)] == [8, 4, 1]
+    assert slots_for("cpu", None, 3) == 3
+    for gigabytes, slots in ((139, 8), (24, 6), (2, 1)):
+        monkeypatch.setattr("torch.cuda.mem_get_info", lambda free=gigabytes: (free * 2**30, 139 * 2**30))
+        assert slots_for("cuda", None, 8) == slots
+    assert slots_for("cuda", None, 20) == 1
 
 
 def test_fewer_candidates_where_time_is_short() -> None:
@@ -488,7 +499,7 @@ def test_a_configuration_bypasses_the_contest(suite: Path, tmp_path: Path) -> No
 
 def test_a_killed_contest_goes_on(suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    settings = short("lookahead.kind=aiw", "searches=0", "steps=200", "checkpoint_every=1", episodes=4)
+    settings = short("lookahead.kind=aiw", "searches=0", "steps=20", "checkpoint_every=1", episodes=3)
     arguments = [*PROGRAM, "train", str(suite), "--out", str(out), "--time-limit", "10h", *settings]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: any(path.stat().st_size for path in out.glob("candidates/*/log.jsonl")))
@@ -503,7 +514,7 @@ def test_a_killed_contest_goes_on(suite: Path, tmp_path: Path) -> None:
     assert {path.parent.name for path in out.glob("candidates/*/log.jsonl")} == {
         entry["name"] for entry in state["candidates"]
     }
-    assert all(read_log(path).episodes == 4 for path in out.glob("candidates/*/log.jsonl"))
+    assert all(read_log(path).episodes == 3 for path in out.glob("candidates/*/log.jsonl"))
 
 
 def test_ipc_learn_writes_every_better_policy(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -514,7 +525,6 @@ def test_ipc_learn_writes_every_better_policy(suite: Path, tmp_path: Path, capsy
     written = sorted(path.name for path in tmp_path.glob("dk.*"))
     assert written[0] == "dk.1"
     assert f"the last one in {tmp_path / written[-1]}" in shown.out
-    assert "3 training problems are too few" in shown.err
     broken = tmp_path / "broken.pddl"
     broken.write_text("(define")
     assert command([*arguments, *problems, str(broken), *short()]) == 31

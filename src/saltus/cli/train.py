@@ -82,9 +82,7 @@ def train(
     quarter of the training problems, and on larger problems made for the purpose. Ctrl-C or SIGTERM ends the command at
     once; --resume goes on after the last episode.
 
-    Examples:
-
-        saltus train examples/blocksworld --out runs/best --time-limit 30
+    Example:
 
         saltus train examples/blocksworld --out runs/first --config tiny --set episodes=2
     """

@@ -6,11 +6,11 @@ whose events can be iterated; a `Trainer` learns from tasks in memory.
 
 from saltus.learn.config import Configuration, TrainingSpec, load_configuration, named_configurations
 from saltus.learn.contest import Contest, ContestEvent
+from saltus.learn.contest_opening import open_contest, open_numbered_contest
 from saltus.learn.contest_state import Budget
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.folder import RunDescription, RunFolder, Start
 from saltus.learn.open import open_numbered_run, open_run, train
-from saltus.learn.open_contest import open_contest, open_numbered_contest
 from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.run import Run
 from saltus.learn.trainer import Trainer

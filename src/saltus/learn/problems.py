@@ -55,14 +55,15 @@ def load_problems(folder: str | os.PathLike[str], configuration: Configuration) 
 
 
 def listed_problems(domain_file: Path, files: Sequence[Path], configuration: Configuration) -> Problems:
-    """Tasks of listed problem files, the largest of which are held out for validation."""
+    """Tasks of listed problem files, the largest of which are held out for validation.
+
+    An unreadable file is an error: it was named for a reason.
+    """
     domain = parse_domain(Source.from_file(domain_file))
     warnings: list[str] = []
     tasks = _useful([(path, load(domain, path)) for path in files], configuration, warnings)
     if not tasks:
         raise InputError(f"{domain_file}: no problem to learn from{': ' + warnings[0] if warnings else ''}")
-    if len(tasks) < HELD_OUT_SHARE:
-        warnings.append(held_out_text(len(tasks)))
     training, held_out = hold_out(tasks)
     return Problems(domain.name, domain, training, held_out, warnings)
 

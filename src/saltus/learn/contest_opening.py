@@ -20,7 +20,7 @@ from saltus.learn.contest import STARTUP, TIME_LIMIT, Contest, RunJob, share_of
 from saltus.learn.contest_state import FILE, Budget, ContestState
 from saltus.learn.folder import NumberedPolicies
 from saltus.learn.larger import grow_tasks
-from saltus.learn.problems import listed_problems, load_problems
+from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.ranking import halvings
 from saltus.policy.catalogue import find_device
 from saltus.process import run_job
@@ -35,7 +35,7 @@ WORTHWHILE = 20.0
 MOST_SLOTS = 8
 """Most runs side by side on a GPU."""
 
-GPU_BYTES = 8 * 2**30
+GPU_BYTES = 4 * 2**30
 """Memory of a GPU that a run may need."""
 
 READING = ("encoding.negative_goals=true",)
@@ -52,6 +52,7 @@ def open_contest(
     device: str = "auto",
     threads: int | None = None,
     resume: bool = False,
+    problems: Problems | None = None,
     publish: Callable[[Path], None] | None = None,
     warn: Callable[[str], None] = lambda message: None,
     clock: Callable[[], float] = time.monotonic,
@@ -62,8 +63,9 @@ def open_contest(
     `settings` are texts `key=value` that change every candidate; `seed` (default: 0) is that of all of them; `budget`
     is what the whole contest may use (default: `SECONDS`), the time before it was resumed included. With `resume` the
     contest in `out` goes on, with another budget if one is given. `threads` is the number of threads per run (default:
-    one on a CPU, an equal share of the cores on a GPU). `publish` is called with the file of every better policy
-    (default: it becomes `policy.safetensors` in `out`).
+    one on a CPU, an equal share of the cores on a GPU). `problems` are those in the folder if they have been read
+    already, with `READING`. `publish` is called with the file of every better policy (default: it becomes
+    `policy.safetensors` in `out`).
     """
     place, root = find_device(device), Path(out)
     suite = find_suite(folder)
@@ -73,7 +75,7 @@ def open_contest(
         for name in (FILE, "config.json"):
             if (root / name).exists():
                 raise ConfigurationError(f"{root} already holds a run; --resume goes on with it")
-        problems = load_problems(folder, load_configuration(None, READING))
+        problems = problems or load_problems(folder, load_configuration(None, READING))
         candidates = candidates_for(problems.training, place, settings, seed or 0)
         for message in problems.warnings:
             warn(message)
@@ -128,7 +130,7 @@ def open_numbered_contest(
     """
     output = NumberedPolicies(Path(prefix), warn)
     files = [Path(path) for path in problems]
-    listed_problems(Path(domain), files, load_configuration(None, READING))  # an unreadable file is an error here
+    found = listed_problems(Path(domain), files, load_configuration(None, READING))
     place = Path(tempfile.mkdtemp(prefix="saltus-"))
     try:
         (place / "problems" / "training").mkdir(parents=True)
@@ -143,6 +145,7 @@ def open_numbered_contest(
             budget=budget,
             device=device,
             threads=threads,
+            problems=found,
             publish=output.take,
             warn=warn,
         )

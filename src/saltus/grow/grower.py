@@ -17,7 +17,7 @@ from saltus.grow.draft import Draft, Relations
 from saltus.grow.goals import goal_of_state, search_goal, walk
 from saltus.grow.insert import Inserter
 from saltus.grow.rules import Rules
-from saltus.grow.stretch import lattice_types, stretch
+from saltus.grow.stretch import lattice_kinds, stretch
 from saltus.lookahead.actions import random_action, successor_state
 from saltus.pddl import Domain
 from saltus.task import Action, Task
@@ -70,8 +70,8 @@ class Grower:
         self.drafts = [Draft(self.relations, task) for task in given]
         walked = list(self._walked([*given[-WALKED // 2 :], *given[: -WALKED // 2 : max(1, len(given) // 6)]]))
         self.rules = Rules(self.relations, self.drafts, walked)
-        self.lattices = lattice_types(self.drafts)
-        """Types whose objects are the cells of a map."""
+        self.lattices = lattice_kinds(self.drafts)
+        """Sets of kinds whose objects are the cells of a map."""
         self.tried = 0
         """Insertions tried so far."""
         self.accepted = 0
@@ -150,12 +150,11 @@ class Grower:
         factor = (target - fixed) / max(1, sum(counts.values()))
         goals = {kind: round(count * factor) for kind, count in counts.items()}
         inserter = Inserter(self.rules, self.rng, check)
-        for types in self.lattices:
-            kinds = [kind for kind in varying if draft.types[draft.kind.index(kind)] == types]
-            wanted = sum(goals.pop(kind, 0) for kind in kinds)
-            while kinds and (room := round(1.1 * wanted) - draft.types.count(types)) > 0:
+        for kinds in self.lattices:
+            wanted = sum(goals.pop(kind, counts.get(kind, 0)) for kind in kinds)
+            while (cells := sum(kind in kinds for kind in draft.kind)) < wanted:
                 check()
-                if draft.types.count(types) >= wanted or not stretch(draft, self.rules, self.rng, types, room):
+                if not stretch(draft, self.rules, self.rng, kinds, round(1.1 * wanted) - cells):
                     break
         order = sorted(goals, key=lambda kind: (-inserter.together(draft, kind), kind))
         for kind in order:
@@ -182,7 +181,7 @@ class Grower:
         name = f"{draft.task.name}-grown-{self._number}"
         task = draft.to_task(name)
         if not task.goal.holds(task.initial_state) and not reach:
-            found = search_goal(task, self.rng.randrange(2**32), check)
+            found = search_goal(draft, task, self.rng.randrange(2**32), check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
             places = [found.best] if found.best is not None else []

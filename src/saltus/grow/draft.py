@@ -186,7 +186,7 @@ class Draft:
             atom, value, added = self._journal.pop()
             if atom is None:
                 for entries in (self.names, self.types, self.kind, self.family, self.of, self.counts):
-                    entries.pop()  # type: ignore[attr-defined]
+                    entries.pop()
             elif added:
                 del self.atoms[atom]
                 self._count(atom, -1)

@@ -5,6 +5,7 @@
   of the kind, also in states reached by walking, may be there any number of times.
 - Bounds: a static feature among objects of one kind (roads of a place) whose largest number does not grow with the
   problems stays below that number.
+- Exact numbers: two or more atoms that all objects of a kind have (the two hands of a robot) stay that many.
 - Totals: a relation with the same number of atoms in all problems, of whatever size, keeps it.
 - Dependencies: arguments of a predicate with three or more that determine the others.
 - Pairs: the static atoms that connect two objects must have been seen together for two objects of these kinds; if
@@ -51,19 +52,20 @@ class Rules:
                     key = draft.kind[number], feature
                     self._most[key] = max(self._most[key], count)
         self._initial: dict[int, set[Row]] = defaultdict(set)
-        self._fluent: dict[int, set[Row]] = defaultdict(set)
+        self._coarse: dict[int, set[Row]] = defaultdict(set)
         self._goal: dict[int, set[Row]] = defaultdict(set)
         self._wanted: dict[int, set[Row]] = defaultdict(set)
         self._always: dict[int, set[Feature]] = {}
         for draft in drafts:
             for number, kind in enumerate(draft.kind):
                 self._initial[kind].add(self.initial_row(draft, number))
-                self._fluent[kind].add(self.fluent_row(draft, number))
+                self._coarse[kind].add(self.coarse_row(draft, number))
                 self._goal[kind].add(self.goal_row(draft, number))
                 self._wanted[kind].add(self.goal_row(draft, number, with_static=True))
                 features = set(draft.counts[number])
                 self._always[kind] = self._always.get(kind, features) & features
         self._bound = _bounds(relations, drafts)
+        self._exact = _exact(drafts)
         self.totals = _totals(relations, drafts)
         """Relations that keep their number of atoms."""
         self._dependencies = _dependencies(relations, drafts)
@@ -107,10 +109,10 @@ class Rules:
         """Counts of an object's static and initial atoms."""
         return self._row(draft, number, (f for f in draft.counts[number] if f[0] < self.relations.goal))
 
-    def fluent_row(self, draft: Draft, number: int) -> Row:
-        """Counts of an object's fluent initial atoms."""
-        relations = self.relations
-        return self._row(draft, number, (f for f in draft.counts[number] if relations.is_initial_fluent(f[0])))
+    def coarse_row(self, draft: Draft, number: int) -> Row:
+        """The same, but of static atoms only which are there."""
+        static = self.relations.static
+        return frozenset((f, 1 if static[f[0]] else count) for f, count in self.initial_row(draft, number))
 
     def goal_row(self, draft: Draft, number: int, *, with_static: bool = False) -> Row:
         """Counts of an object's goal atoms, on request with its static atoms."""
@@ -126,9 +128,9 @@ class Rules:
         """Whether the row of initial atoms was seen."""
         return self.initial_row(draft, number) in self._initial[draft.kind[number]]
 
-    def fluent_fits(self, draft: Draft, number: int) -> bool:
-        """Whether the row of fluent initial atoms was seen."""
-        return self.fluent_row(draft, number) in self._fluent[draft.kind[number]]
+    def coarse_fits(self, draft: Draft, number: int) -> bool:
+        """Whether the row was seen, apart from the numbers of static atoms."""
+        return self.coarse_row(draft, number) in self._coarse[draft.kind[number]]
 
     def goal_fits(self, draft: Draft, number: int) -> bool:
         """Whether the row of goal atoms was seen."""
@@ -157,15 +159,15 @@ class Rules:
     # -- a change ----------------------------------------------------------------------------------------------------
 
     def fits(self, draft: Draft, mark: int, new: Sequence[int], *, stretched: bool = False) -> bool:
-        """Whether the draft breaks no rule by its changes since the mark. Rows of a `stretched` lattice are checked for
-        fluent atoms only: their static parts are copies of each other."""
+        """Whether the draft breaks no rule by its changes since the mark. Rows of a `stretched` lattice may have
+        other numbers of static atoms."""
         added, removed = draft.changes(mark)
         touched = dict.fromkeys([*new, *(number for atom in (*added, *removed) for number in atom[1:])])
         for relation in self.totals:
             if draft.total[relation] != self.totals[relation]:
                 return False
         for number in touched:
-            if not (self.fluent_fits(draft, number) if stretched else self.initial_fits(draft, number)):
+            if not (self.coarse_fits(draft, number) if stretched else self.initial_fits(draft, number)):
                 return False
             if not (self.goal_fits if stretched else self.patterned_goal_fits)(draft, number):
                 return False
@@ -187,7 +189,10 @@ class Rules:
 
     def _bounded(self, draft: Draft, number: int) -> bool:
         kind = draft.kind[number]
-        return all(count <= self._bound.get((kind, feature), count) for feature, count in draft.counts[number].items())
+        return all(
+            count <= self._bound.get((kind, feature), count) and count == self._exact.get((kind, feature), count)
+            for feature, count in draft.counts[number].items()
+        )
 
     def _determined(self, draft: Draft, atom: Atom) -> bool:
         for positions in self._dependencies.get(atom[0], ()):
@@ -319,6 +324,22 @@ def _bounds(relations: Relations, drafts: Sequence[Draft]) -> dict[tuple[int, Fe
                     key = draft.kind[number], feature
                     most[i >= half][key] = max(most[i >= half][key], count)
     return {key: count for key, count in most[0].items() if count >= most[1][key]} if half else {}
+
+
+def _exact(drafts: Sequence[Draft]) -> dict[tuple[int, Feature], int]:
+    """Counts of two or more that all objects of a kind share, in problems of different sizes or for many objects."""
+    seen: dict[tuple[int, Feature], set[int]] = defaultdict(set)
+    objects: dict[tuple[int, Feature], int] = defaultdict(int)
+    for draft in drafts:
+        for number, counts in enumerate(draft.counts):
+            for feature, count in counts.items():
+                seen[draft.kind[number], feature].add(count)
+                objects[draft.kind[number], feature] += 1
+    return {
+        key: count
+        for key, counts in seen.items()
+        if len(counts) == 1 and (count := min(counts)) >= MANY and objects[key] >= FEW_PAIRS
+    }
 
 
 def _totals(relations: Relations, drafts: Sequence[Draft]) -> dict[int, int]:

@@ -5,8 +5,8 @@ each other in squares, and the cells on one side of the cut can be doubled: the 
 What is static about a cell, apart from its neighbours, is copied from the cell beside it, as are fluent atoms and goals
 about this cell alone.
 
-Edges are the static atoms between two objects that are equals. Where atoms say the direction (`up`, `adjacent … north`),
-opposite edges are told by it, and maps may have holes; otherwise, by squares.
+Edges are the static atoms between two objects that are equals. Where atoms say the direction (`up`, or a third
+argument), opposite edges are told by it, and maps may have holes; otherwise, by squares.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ MOST_NEIGHBOURS = 8
 
 FEWEST_CELLS = 4
 """Lattices have at least so many cells."""
+
+MODELS = 50
+"""Most cells whose atoms are tried for a new one."""
 
 SHARE = 0.5
 """Share of the edges that must be in cuts for a graph to be a lattice."""
@@ -237,13 +240,14 @@ def _settle(draft: Draft, rules: Rules, cell: int) -> None:
     if any(not rules.goal_fits(draft, number) for atom in goal for number in atom[1:]):
         for atom in goal:
             draft.remove(atom)
-    if rules.fluent_fits(draft, cell) and rules.goal_fits(draft, cell):
+    if rules.coarse_fits(draft, cell) and rules.goal_fits(draft, cell):
         return
-    for model in draft.objects_of(draft.kind[cell]):
+    for model in draft.objects_of(draft.kind[cell])[:MODELS]:
         own = [atom for atom in draft.of[model] if not relations.static[atom[0]]]
         if all(len(atom) == 2 and atom[0] not in rules.totals for atom in own) and model != cell:
             for atom in [atom for atom in draft.of[cell] if not relations.static[atom[0]]]:
                 draft.remove(atom)
             for atom in own:
                 draft.add((atom[0], cell))
-            return
+            if rules.coarse_fits(draft, cell) and rules.goal_fits(draft, cell):
+                return

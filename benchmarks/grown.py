@@ -37,8 +37,9 @@ from saltus.bench import LamaJob
 from saltus.domains.checks import CHECKED, check_problem
 from saltus.domains.generated import find_domain, generated_task, larger_problems
 from saltus.domains.registry import DOMAINS
+from saltus.grow import Grower, problem_text
 from saltus.pddl import Domain
-from saltus.pddl.writer import write_domain, write_problem
+from saltus.pddl.writer import write_domain
 from saltus.policy.outcome import Limits, Outcome
 from saltus.process import LocalRunner
 from saltus.task import Split, Task, find_suite, load
@@ -58,8 +59,6 @@ Maker = Callable[[Domain, Sequence[Task], int, float, int], list[Task]]
 
 def grow(domain: Domain, given: Sequence[Task], count: int, times: float, seed: int) -> list[Task]:
     """Problems grown from the given ones."""
-    from saltus.grow import Grower
-
     return Grower(domain, given, seed).grow(count, times)
 
 
@@ -99,7 +98,7 @@ def solve(tasks: Sequence[Task], seconds: float, parallel: int) -> Solved:
         for number, task in enumerate(tasks):
             domain, problem = folder / f"domain{number}.pddl", folder / f"p{number}.pddl"
             domain.write_text(write_domain(task.domain))
-            problem.write_text(write_problem(task.domain, task.problem))
+            problem.write_text(problem_text(task))
             limits = Limits(seconds=seconds, memory_mb=MEMORY_MB)
             jobs.append(LamaJob(str(domain), str(problem), limits=limits))
         results = {ended.number: ended.result for ended in LocalRunner(parallel).run(jobs)}

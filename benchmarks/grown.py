@@ -29,13 +29,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from saltus.bench import LamaJob
 from saltus.domains.checks import CHECKED, check_problem
-from saltus.domains.generated import find_domain, generated_task, larger_problems
+from saltus.domains.generated import find_domain, generated_task
 from saltus.domains.registry import DOMAINS
 from saltus.grow import Grower, problem_text
 from saltus.pddl import Domain
@@ -54,18 +54,21 @@ TITLES = (
     *("off by: objects", "atoms", "plan", "seconds"),
 )
 
-Maker = Callable[[Domain, Sequence[Task], int, float, int], list[Task]]
+Maker = Callable[[str | None, Domain, Sequence[Task], int, float, int], list[Task]]
 
 
-def grow(domain: Domain, given: Sequence[Task], count: int, times: float, seed: int) -> list[Task]:
+def grow(name: str | None, domain: Domain, given: Sequence[Task], count: int, times: float, seed: int) -> list[Task]:
     """Problems grown from the given ones."""
     return Grower(domain, given, seed).grow(count, times)
 
 
-def generate(domain: Domain, given: Sequence[Task], count: int, times: float, seed: int) -> list[Task]:
+def generate(
+    name: str | None, domain: Domain, given: Sequence[Task], count: int, times: float, seed: int
+) -> list[Task]:
     """Problems of the generator in the place of grown ones."""
     largest = max(len(task.objects) for task in given)
-    return larger_problems(domain, largest, count, seed + 1000, least=times / 2, most=times)
+    sizes = [round(largest * times * (1 + i / max(1, count - 1)) / 2) for i in range(count)]
+    return peers(name, domain, sizes, seed + 1000) if name is not None else []
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,10 @@ class Solved:
     lengths: list[int | None]
     """Actions of each plan; None where there is none."""
 
-    def share(self, chosen: Iterable[bool] | None = None) -> str:
-        """Share of solved problems among the chosen ones."""
-        kept = [
-            length is not None for length, keep in zip(self.lengths, chosen or [True] * 10**6, strict=False) if keep
-        ]
-        return percent(kept)
+    def share(self, chosen: Sequence[bool] | None = None) -> str:
+        """Share of solved problems among the chosen ones (default: all)."""
+        solved = [length is not None for length in self.lengths]
+        return percent([one for i, one in enumerate(solved) if chosen is None or chosen[i]])
 
 
 def percent(hits: Sequence[bool]) -> str:
@@ -91,7 +92,9 @@ def percent(hits: Sequence[bool]) -> str:
 
 
 def solve(tasks: Sequence[Task], seconds: float, parallel: int) -> Solved:
-    """LAMA's first iteration on every task."""
+    """LAMA's first iteration on every task; nothing if it has no time."""
+    if not seconds:
+        return Solved([], [], [])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         jobs = []
@@ -180,7 +183,7 @@ def off_by_plans(made: Sequence[Task], solved: Solved, others: Sequence[Task], r
     for tasks, found in ((made, solved), (others, reference)):
         ratios = [
             length / len(task.goal.positive)
-            for task, length in zip(tasks, found.lengths, strict=True)
+            for task, length in zip(tasks, found.lengths, strict=bool(found.lengths))
             if length is not None and len(task.goal.positive)
         ]
         means.append(statistics.mean(ratios) if ratios else 0.0)
@@ -205,7 +208,7 @@ class Options:
 def measure(title: str, name: str | None, domain: Domain, given: Sequence[Task], options: Options) -> list[str]:
     """Prints a row; returns lines about faults. `name` is that of the registered domain, if there is one."""
     start = time.perf_counter()
-    made = options.make(domain, given, options.count, options.times, options.seed)
+    made = options.make(name, domain, given, options.count, options.times, options.seed)
     seconds = time.perf_counter() - start
     faults = [check_problem(name, task) for task in made] if name in CHECKED and name is not None else None
     fine = [not found for found in faults] if faults is not None else [True] * len(made)
@@ -267,7 +270,7 @@ def main() -> int:
     parser.add_argument("--generator", action="store_true", help="the generator's problems in place of grown ones")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--times", type=float, default=4.0)
-    parser.add_argument("--seconds", type=float, default=20.0, help="time limit of LAMA for each problem")
+    parser.add_argument("--seconds", type=float, default=20.0, help="time limit of LAMA per problem; 0: no LAMA")
     parser.add_argument("--jobs", type=int, default=1, help="problems that LAMA solves in parallel")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from saltus.pddl import Domain, Problem
-from saltus.pddl.structures import Literal, TypedName
+from saltus.pddl.structures import OBJECT, Literal, TypedName
 from saltus.task import State, Task, build_task
 
 Atom = tuple[int, ...]
 """`(relation, object, …)`."""
 
 Feature = tuple[int, int, tuple[int, ...]]
-"""What an object has to do with an atom: relation, position of the object, kinds of the other arguments."""
+"""What an object has to do with an atom: relation, position of the object, families of the other arguments."""
 
 KindKey = tuple[tuple[str, ...], frozenset[int]] | str
 """Types of an object and the static unary predicates that are true of it; the name of a constant."""
@@ -65,6 +65,15 @@ class Relations:
         """Whether the kind is a constant of the domain."""
         return isinstance(list(self._kinds)[kind], str)
 
+    def family(self, key: KindKey) -> int:
+        """Number of the kind that stands for all kinds of one declared type; the kind itself where no type is declared.
+
+        Neighbours are told apart by families: what a waypoint is like does not depend on the rovers' equipment.
+        """
+        if isinstance(key, str) or key[0] == (OBJECT,):
+            return self.kind(key)
+        return self.kind((key[0], frozenset()))
+
 
 class Draft:
     """A problem in the making. Changes are undone back to a mark."""
@@ -84,10 +93,12 @@ class Draft:
         for atom, _ in found:
             if len(atom) == 2 and atom[0] < relations.predicates and relations.static[atom[0]]:
                 unary[atom[1]].add(atom[0])
-        self.kind = [
-            relations.kind(name if number < self.constants else (types, frozenset(unary[number])))
+        keys: list[KindKey] = [
+            name if number < self.constants else (types, frozenset(unary[number]))
             for number, (name, types) in enumerate(zip(self.names, self.types, strict=True))
         ]
+        self.kind = [relations.kind(key) for key in keys]
+        self.family = [relations.family(key) for key in keys]
         self.of: list[dict[Atom, None]] = [{} for _ in entries]
         """Atoms of each object."""
         self.counts: list[dict[Feature, int]] = [{} for _ in entries]
@@ -106,7 +117,8 @@ class Draft:
         """A draft of its own with the same content."""
         other = object.__new__(Draft)
         other.relations, other.task, other.constants = self.relations, self.task, self.constants
-        other.names, other.types, other.kind = list(self.names), list(self.types), list(self.kind)
+        other.names, other.types = list(self.names), list(self.types)
+        other.kind, other.family = list(self.kind), list(self.family)
         other.atoms = dict(self.atoms)
         other.of = [dict(entry) for entry in self.of]
         other.counts = [dict(entry) for entry in self.counts]
@@ -118,8 +130,8 @@ class Draft:
 
     def features(self, atom: Atom) -> list[tuple[int, Feature]]:
         """Each argument of an atom with its feature."""
-        kinds = tuple([self.kind[number] for number in atom[1:]])
-        return [(number, (atom[0], i, kinds[:i] + kinds[i + 1 :])) for i, number in enumerate(atom[1:])]
+        families = tuple([self.family[number] for number in atom[1:]])
+        return [(number, (atom[0], i, families[:i] + families[i + 1 :])) for i, number in enumerate(atom[1:])]
 
     def add(self, atom: Atom, value: float = 0.0) -> None:
         """Adds an atom, which must be new."""
@@ -150,6 +162,7 @@ class Draft:
         self.names.append(self._fresh_name(self.names[like]))
         self.types.append(self.types[like])
         self.kind.append(self.kind[like])
+        self.family.append(self.family[like])
         self.of.append({})
         self.counts.append({})
         self._journal.append((None, 0.0, True))
@@ -172,7 +185,7 @@ class Draft:
         while len(self._journal) > mark:
             atom, value, added = self._journal.pop()
             if atom is None:
-                for entries in (self.names, self.types, self.kind, self.of, self.counts):
+                for entries in (self.names, self.types, self.kind, self.family, self.of, self.counts):
                     entries.pop()
             elif added:
                 del self.atoms[atom]

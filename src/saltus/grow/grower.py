@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from saltus.errors import InputError
-from saltus.grow.draft import Draft, Relations
+from saltus.grow.draft import Draft, Relations, substituted
 from saltus.grow.goals import goal_of_state, search_goal, walk
 from saltus.grow.insert import Inserter
 from saltus.grow.rules import Rules
-from saltus.grow.stretch import lattice_types, stretch
+from saltus.grow.stretch import lattice_kinds, stretch
 from saltus.lookahead.actions import random_action, successor_state
 from saltus.pddl import Domain
 from saltus.task import Action, Task
@@ -39,6 +39,9 @@ FAILURES = 3
 
 JUMPS = 8
 """Most jumps of a walk that shakes an initial state."""
+
+EXCHANGES = 40
+"""Pairs of objects that may exchange their places in a problem that is varied."""
 
 Check = Callable[[], None]
 
@@ -70,8 +73,8 @@ class Grower:
         self.drafts = [Draft(self.relations, task) for task in given]
         walked = list(self._walked([*given[-WALKED // 2 :], *given[: -WALKED // 2 : max(1, len(given) // 6)]]))
         self.rules = Rules(self.relations, self.drafts, walked)
-        self.lattices = lattice_types(self.drafts)
-        """Types whose objects are the cells of a map."""
+        self.lattices = lattice_kinds(self.drafts)
+        """Sets of kinds whose objects are the cells of a map."""
         self.tried = 0
         """Insertions tried so far."""
         self.accepted = 0
@@ -120,8 +123,9 @@ class Grower:
             if len(made) == count:
                 break
             draft = self.rng.choice(self.drafts).copy()
-            if self._shake(draft, lambda: None):
-                found = self._finished(draft, lambda: None, reach=self.rng.random() < 0.5)
+            shaken = self._shake(draft, lambda: None)
+            if self._exchange(draft) or shaken:
+                found = self._finished(draft, lambda: None)
                 if found is not None:
                     made.append(found.task)
         return sorted(made, key=lambda task: len(task.objects))
@@ -150,12 +154,11 @@ class Grower:
         factor = (target - fixed) / max(1, sum(counts.values()))
         goals = {kind: round(count * factor) for kind, count in counts.items()}
         inserter = Inserter(self.rules, self.rng, check)
-        for types in self.lattices:
-            kinds = [kind for kind in varying if draft.types[draft.kind.index(kind)] == types]
-            wanted = sum(goals.pop(kind, 0) for kind in kinds)
-            while kinds and (room := round(1.1 * wanted) - draft.types.count(types)) > 0:
+        for kinds in self.lattices:
+            wanted = sum(goals.pop(kind, counts.get(kind, 0)) for kind in kinds)
+            while (cells := sum(kind in kinds for kind in draft.kind)) < wanted:
                 check()
-                if draft.types.count(types) >= wanted or not stretch(draft, self.rules, self.rng, types, room):
+                if not stretch(draft, self.rules, self.rng, kinds, round(1.1 * wanted) - cells):
                     break
         order = sorted(goals, key=lambda kind: (-inserter.together(draft, kind), kind))
         for kind in order:
@@ -176,13 +179,41 @@ class Grower:
             draft.undo(mark)
         return False
 
-    def _finished(self, draft: Draft, check: Check, *, reach: bool = False) -> Grown | None:
+    def _exchange(self, draft: Draft) -> bool:
+        """Whether some objects exchanged their places in atoms of some relations without breaking a rule."""
+        changed = False
+        relations = [
+            relation
+            for relation, arity in enumerate(self.relations.arity)
+            if arity and draft.total[relation] and not (self.relations.static[relation] and arity == 1)
+        ]
+        for _ in range(EXCHANGES):
+            relation = self.rng.choice(relations) if relations else 0
+            x = self.rng.randrange(len(draft))
+            y = self.rng.choice(draft.objects_of(draft.kind[x]))
+            old = [atom for atom in dict.fromkeys((*draft.of[x], *draft.of[y])) if atom[0] == relation]
+            new = [substituted(atom, {x: y, y: x}) for atom in old]
+            if set(new) == set(old):
+                continue
+            mark = draft.mark()
+            values = [draft.atoms[atom] for atom in old]
+            for atom in old:
+                draft.remove(atom)
+            for atom, value in zip(new, values, strict=True):
+                draft.add(atom, value)
+            if self.rules.fits(draft, mark, [x, y]):
+                changed = True
+            else:
+                draft.undo(mark)
+        return changed
+
+    def _finished(self, draft: Draft, check: Check) -> Grown | None:
         """The problem with its goal, or one of its shape, and a plan; None if no goal is known to be reachable."""
         self._number += 1
         name = f"{draft.task.name}-grown-{self._number}"
         task = draft.to_task(name)
-        if not task.goal.holds(task.initial_state) and not reach:
-            found = search_goal(task, self.rng.randrange(2**32), check)
+        if not task.goal.holds(task.initial_state):
+            found = search_goal(draft, task, self.rng.randrange(2**32), check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
             places = [found.best] if found.best is not None else []

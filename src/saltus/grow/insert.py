@@ -25,6 +25,9 @@ TRIES = 24
 MOST_TOGETHER = 40
 """Largest number of objects that are copied together."""
 
+MOST_DRAWS = 20
+"""Neighbours tried for one atom."""
+
 FEW_STATIC = 6
 """Objects with at most so many static atoms about others may get other neighbours."""
 
@@ -114,16 +117,16 @@ class Inserter:
         return False
 
     def _chain_end(self, draft: Draft, original: int) -> int | None:
-        """An object of the same kind that static atoms connect with the original; None if there is none."""
+        """An object of the same family that static atoms connect with the original; None if there is none."""
         static = draft.relations.static
-        kind = draft.kind[original]
+        family = draft.family[original]
         ends = sorted(
             {
                 other
                 for atom in draft.of[original]
                 if static[atom[0]]
                 for other in atom[1:]
-                if other != original and draft.kind[other] == kind
+                if other != original and draft.family[other] == family
             }
         )
         return self.rng.choice(ends) if ends else None
@@ -158,9 +161,54 @@ class _Copy:
         strict = attempt % 4 < 2
         self.rng.shuffle(fluent)
         self.rng.shuffle(goals)
-        self._copy_fluent(fluent, 1, rules.initial_fits, strict)
-        self._copy_fluent(goals, 2, rules.goal_fits, strict)
+        for layer, own, fits in ((1, fluent, rules.initial_fits), (2, goals, rules.patterned_goal_fits)):
+            piled = self._pile(layer) if attempt % 3 != 2 else None
+            if piled is None:
+                self._copy_fluent(own, layer, fits, strict)
+            else:
+                self._put_between(layer, piled, fits)
         return self.copies
+
+    # -- towers ------------------------------------------------------------------------------------------------------
+
+    def _pile(self, layer: int) -> int | None:
+        """A relation without cycles by which objects of the copied kind lie on one another; None if there is none."""
+        if len(self.together) > 1:
+            return None
+        kind, family = self.draft.kind[self.together[0]], self.draft.family[self.together[0]]
+        for relation in self.rules.acyclic:
+            if self._is_in(relation, layer) and all(
+                self.rules.is_functional(kind, (relation, position, (family,))) for position in (0, 1)
+            ):
+                return relation
+        return None
+
+    def _is_in(self, relation: int, layer: int) -> bool:
+        relations = self.draft.relations
+        return relations.is_initial_fluent(relation) if layer == 1 else relations.is_goal(relation)
+
+    def _put_between(self, layer: int, relation: int, fits: Callable[[Draft, int], bool]) -> None:
+        """Puts the copy next to an object of its kind: between this one and the one that lies on it, or under it."""
+        draft = self.draft
+        copied = self.copies[self.together[0]]
+        beside = self.rng.choice([o for o in draft.objects_of(draft.kind[copied]) if o != copied])
+        atoms = [atom for atom in draft.of[beside] if self._is_in(atom[0], layer) and atom[0] not in self.rules.totals]
+        if layer == 2 and not atoms:
+            return
+        side = self.rng.choice((1, 2))  # position of the object in the atoms that the copy takes over
+        for atom in atoms:
+            if atom[0] == relation:
+                if atom[side] == beside:
+                    draft.remove(atom)
+                    draft.add(substituted(atom, {beside: copied}))
+            else:
+                draft.add(substituted(atom, {beside: copied}))
+        draft.add((relation, copied, beside) if side == 2 else (relation, beside, copied))
+        for number in (beside, copied):
+            if not fits(draft, number):
+                self._make_way(number, layer, fits)
+
+    # -- neighbours drawn anew ---------------------------------------------------------------------------------------
 
     def _copy_static(self, atoms: Sequence[tuple[Atom, float]], attempt: int, chain: int | None) -> None:
         draft = self.draft
@@ -175,15 +223,15 @@ class _Copy:
             copied = substituted(atom, self.copies)
             if anew:
                 copied = self._drawn(copied, 0)
-            if copied not in draft.atoms:
+            if copied not in draft.atoms and not self._doubles(copied):
                 draft.add(copied, value)
         if chain is None:
             self._complete(atoms)
 
     def _is_along(self, atom: Atom) -> bool:
-        """Whether the atom connects the original with another object of its kind."""
-        own = self.draft.kind[self.together[0]]
-        return sum(self.draft.kind[number] == own for number in atom[1:]) > 1
+        """Whether the atom connects the original with another object of its family."""
+        own = self.draft.family[self.together[0]]
+        return sum(self.draft.family[number] == own for number in atom[1:]) > 1
 
     def _lengthen(self, atom: Atom, value: float, end: int) -> None:
         """Puts the copy between the original and the end: `link x y` becomes `link x x'` and `link x' y`."""
@@ -203,10 +251,10 @@ class _Copy:
                     for copied in (substituted(atom, {x: self.copies[x]}), substituted(atom, {y: self.copies[y]})):
                         if copied not in draft.atoms:
                             draft.add(copied, value)
-        for original, copied in self.copies.items():
+        for original, own in self.copies.items():
             kind = draft.kind[original]
             if kind in complete.get(kind, ()):
-                self._connect(original, copied, kind)
+                self._connect(original, own, kind)
 
     def _connect(self, original: int, copied: int, kind: int) -> None:
         """Gives an object and its copy a signature that was seen, with the values of another pair."""
@@ -225,39 +273,65 @@ class _Copy:
                             draft.add(connecting, draft.atoms[atom])
                     return
 
+    def _doubles(self, atom: Atom) -> bool:
+        """Whether the atom would be the second one of a neighbour that can have only one."""
+        draft, rules = self.draft, self.rules
+        return any(
+            feature in draft.counts[number] and rules.is_functional(draft.kind[number], feature)
+            for number, feature in draft.features(atom)
+        )
+
     def _drawn(self, atom: Atom, layer: int) -> Atom:
         """The atom with neighbours drawn anew, the same one for the same neighbour throughout a layer."""
-        draft = self.draft
         drawn = self.replaced.setdefault(layer, {})
         new = set(self.copies.values())
         for number in atom[1:]:
             if number not in new and number not in drawn:
-                same = [o for o in draft.objects_of(draft.kind[number]) if o not in new and o not in drawn.values()]
-                drawn[number] = self.rng.choice(same) if same else number
+                drawn[number] = self._others(number, layer, 1)[0]
         return substituted(atom, drawn)
 
+    def _others(self, number: int, layer: int, most: int) -> list[int]:
+        """Objects of the same kind in random order that do not yet stand for another; else the object itself."""
+        taken = {*self.replaced.get(layer, {}).values(), *self.copies.values()}
+        same = [other for other in self.draft.objects_of(self.draft.kind[number]) if other not in taken]
+        return self.rng.sample(same, min(most, len(same))) or [number]
+
     def _copy_fluent(self, atoms: Sequence[Atom], layer: int, fits: Callable[[Draft, int], bool], strict: bool) -> None:
-        """Copies fluent atoms or goals; those that give a neighbour an unseen row only if `strict`."""
+        """Copies fluent atoms or goals, with neighbours whose rows fit; if there are none, only if `strict`."""
         draft = self.draft
         new = set(self.copies.values())
+        drawn = self.replaced.setdefault(layer, {})
         for atom in atoms:
-            copied = self._drawn(substituted(atom, self.copies), layer)
-            if copied in draft.atoms:
-                continue
             mark = draft.mark()
-            draft.add(copied)
-            for number in copied[1:]:
-                if number not in new and not fits(draft, number) and not self._make_way(number, layer, fits):
-                    if not strict:
-                        draft.undo(mark)
+            for draw in self._draws(substituted(atom, self.copies), layer):
+                copied = substituted(substituted(atom, self.copies), {**drawn, **draw})
+                if copied in draft.atoms:
+                    continue
+                draft.add(copied)
+                if all(
+                    number in new or fits(draft, number) or self._make_way(number, layer, fits) for number in copied[1:]
+                ):
+                    drawn.update(draw)
                     break
+                draft.undo(mark)
+            else:
+                if strict:
+                    return
+
+    def _draws(self, atom: Atom, layer: int) -> list[dict[int, int]]:
+        """Ways to draw the neighbours of an atom that are not drawn yet."""
+        new, drawn = set(self.copies.values()), self.replaced[layer]
+        left = [number for number in dict.fromkeys(atom[1:]) if number not in new and number not in drawn]
+        if not left:
+            return [{}]
+        others = [self._others(number, layer, MOST_DRAWS) for number in left]
+        return [dict(zip(left, draw, strict=False)) for draw in zip(*others, strict=False)]
 
     def _make_way(self, number: int, layer: int, fits: Callable[[Draft, int], bool]) -> bool:
         """Whether the object's row was seen once one atom about it alone is gone."""
-        draft, relations = self.draft, self.draft.relations
+        draft = self.draft
         for atom in list(draft.of[number]):
-            wanted = relations.is_initial_fluent(atom[0]) if layer == 1 else relations.is_goal(atom[0])
-            if len(atom) == 2 and wanted and atom[0] not in self.rules.totals:
+            if len(atom) == 2 and self._is_in(atom[0], layer) and atom[0] not in self.rules.totals:
                 mark = draft.mark()
                 draft.remove(atom)
                 if fits(draft, number):

@@ -1,9 +1,11 @@
 """Stage `grow`: what the given problems have in common: rules that a made problem must not break.
 
 - Rows: an object's atoms, counted by feature (0, 1, many), must have been seen for an object of its kind; separately
-  for the initial state with the static atoms, and for the goal. A fluent feature that was seen more than once for one
-  object of the kind, also in states reached by walking, may be there any number of times.
-- Bounds: a static feature whose largest number does not grow with the problems stays below that number.
+  for the initial state with the static atoms, and for the goal. A feature that was seen more than once for one object
+  of the kind, also in states reached by walking, may be there any number of times.
+- Bounds: a static feature among objects of one kind (roads of a place) whose largest number does not grow with the
+  problems stays below that number.
+- Exact numbers: two or more atoms that all objects of a kind have (the two hands of a robot) stay that many.
 - Totals: a relation with the same number of atoms in all problems, of whatever size, keeps it.
 - Dependencies: arguments of a predicate with three or more that determine the others.
 - Pairs: the static atoms that connect two objects must have been seen together for two objects of these kinds; if
@@ -42,6 +44,7 @@ class Rules:
         self.relations = relations
         self.varying = varying_kinds(drafts)
         """Kinds whose number differs between the problems."""
+        self._families = {kind: own for draft in drafts for kind, own in zip(draft.kind, draft.family, strict=True)}
         self._most: dict[tuple[int, Feature], int] = defaultdict(int)
         for draft in (*drafts, *walked):
             for number, counts in enumerate(draft.counts):
@@ -49,35 +52,40 @@ class Rules:
                     key = draft.kind[number], feature
                     self._most[key] = max(self._most[key], count)
         self._initial: dict[int, set[Row]] = defaultdict(set)
-        self._fluent: dict[int, set[Row]] = defaultdict(set)
+        self._coarse: dict[int, set[Row]] = defaultdict(set)
         self._goal: dict[int, set[Row]] = defaultdict(set)
+        self._wanted: dict[int, set[Row]] = defaultdict(set)
         self._always: dict[int, set[Feature]] = {}
         for draft in drafts:
             for number, kind in enumerate(draft.kind):
                 self._initial[kind].add(self.initial_row(draft, number))
-                self._fluent[kind].add(self.fluent_row(draft, number))
+                self._coarse[kind].add(self.coarse_row(draft, number))
                 self._goal[kind].add(self.goal_row(draft, number))
+                self._wanted[kind].add(self.goal_row(draft, number, with_static=True))
                 features = set(draft.counts[number])
                 self._always[kind] = self._always.get(kind, features) & features
         self._bound = _bounds(relations, drafts)
+        self._exact = _exact(drafts)
         self.totals = _totals(relations, drafts)
         """Relations that keep their number of atoms."""
         self._dependencies = _dependencies(relations, drafts)
         self._signatures, self.complete = _pairs(drafts)
-        self._acyclic = _acyclic(relations, drafts)
+        self.acyclic = _acyclic(relations, drafts)
+        """Binary relations that never have a cycle."""
         self._triangles: dict[tuple[int, Feature, Feature], set[object]] = defaultdict(set)
         for draft in drafts:
             for number in range(len(draft)):
-                for key, signature in self._triangles_of(draft, number):
-                    self._triangles[key].add(signature)
+                for triangle, connection in self._triangles_of(draft, number):
+                    self._triangles[triangle].add(connection)
         self._reach = _reach(self, drafts)
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def _clipped(self, kind: int, feature: Feature, count: int) -> int:
-        """1 for any number of fluent atoms that may be there more than once; the others are counted up to two."""
+        """1 for any number of atoms that may be there more than once; those that connect an object with others of its
+        kind in a static way are counted up to two."""
         relation = feature[0]
-        if not self.relations.static[relation]:
+        if not self.relations.static[relation] or not self._among_equals(kind, feature):
             most = self._most[kind, feature]
             if self.relations.is_goal(relation):
                 base = relation - (self.relations.goal if relation < self.relations.negated else self.relations.negated)
@@ -85,6 +93,13 @@ class Rules:
             if most >= MANY:
                 return 1
         return min(count, MANY)
+
+    def family(self, kind: int) -> int:
+        """Family of a kind."""
+        return self._families[kind]
+
+    def _among_equals(self, kind: int, feature: Feature) -> bool:
+        return self._families[kind] in feature[2]
 
     def _row(self, draft: Draft, number: int, wanted: Iterable[Feature]) -> Row:
         kind, counts = draft.kind[number], draft.counts[number]
@@ -94,26 +109,36 @@ class Rules:
         """Counts of an object's static and initial atoms."""
         return self._row(draft, number, (f for f in draft.counts[number] if f[0] < self.relations.goal))
 
-    def fluent_row(self, draft: Draft, number: int) -> Row:
-        """Counts of an object's fluent initial atoms."""
-        relations = self.relations
-        return self._row(draft, number, (f for f in draft.counts[number] if relations.is_initial_fluent(f[0])))
+    def coarse_row(self, draft: Draft, number: int) -> Row:
+        """The same, but of static atoms only which are there."""
+        static = self.relations.static
+        return frozenset((f, 1 if static[f[0]] else count) for f, count in self.initial_row(draft, number))
 
-    def goal_row(self, draft: Draft, number: int) -> Row:
-        """Counts of an object's goal atoms."""
-        return self._row(draft, number, (f for f in draft.counts[number] if f[0] >= self.relations.goal))
+    def goal_row(self, draft: Draft, number: int, *, with_static: bool = False) -> Row:
+        """Counts of an object's goal atoms, on request with its static atoms."""
+        relations = self.relations
+        wanted = (
+            feature
+            for feature in draft.counts[number]
+            if feature[0] >= relations.goal or (with_static and relations.static[feature[0]])
+        )
+        return self._row(draft, number, wanted)
 
     def initial_fits(self, draft: Draft, number: int) -> bool:
         """Whether the row of initial atoms was seen."""
         return self.initial_row(draft, number) in self._initial[draft.kind[number]]
 
-    def fluent_fits(self, draft: Draft, number: int) -> bool:
-        """Whether the row of fluent initial atoms was seen."""
-        return self.fluent_row(draft, number) in self._fluent[draft.kind[number]]
+    def coarse_fits(self, draft: Draft, number: int) -> bool:
+        """Whether the row was seen, apart from the numbers of static atoms."""
+        return self.coarse_row(draft, number) in self._coarse[draft.kind[number]]
 
     def goal_fits(self, draft: Draft, number: int) -> bool:
         """Whether the row of goal atoms was seen."""
         return self.goal_row(draft, number) in self._goal[draft.kind[number]]
+
+    def patterned_goal_fits(self, draft: Draft, number: int) -> bool:
+        """Whether the row of goal atoms was seen for an object with these static atoms: no truck ends on a footpath."""
+        return self.goal_row(draft, number, with_static=True) in self._wanted[draft.kind[number]]
 
     def missing(self, draft: Draft, number: int) -> list[Feature]:
         """Features that every object of the kind has, but this one lacks."""
@@ -134,23 +159,25 @@ class Rules:
     # -- a change ----------------------------------------------------------------------------------------------------
 
     def fits(self, draft: Draft, mark: int, new: Sequence[int], *, stretched: bool = False) -> bool:
-        """Whether the draft breaks no rule by its changes since the mark. Rows of a `stretched` lattice are checked for
-        fluent atoms only: their static parts are copies of each other."""
+        """Whether the draft breaks no rule by its changes since the mark. Rows of a `stretched` lattice may have
+        other numbers of static atoms."""
         added, removed = draft.changes(mark)
         touched = dict.fromkeys([*new, *(number for atom in (*added, *removed) for number in atom[1:])])
         for relation in self.totals:
             if draft.total[relation] != self.totals[relation]:
                 return False
         for number in touched:
-            if not (self.fluent_fits(draft, number) if stretched else self.initial_fits(draft, number)):
+            if not (self.coarse_fits(draft, number) if stretched else self.initial_fits(draft, number)):
                 return False
-            if not self.goal_fits(draft, number) or not self._bounded(draft, number):
+            if not (self.goal_fits if stretched else self.patterned_goal_fits)(draft, number):
+                return False
+            if not self._bounded(draft, number):
                 return False
         if not all(self._determined(draft, atom) for atom in added):
             return False
         if not stretched and not self._pairs_fit(draft, added, new):
             return False
-        if any(_has_cycle(draft, relation, number) for relation in self._acyclic for number in new):
+        if any(_has_cycle(draft, relation, number) for relation in self.acyclic for number in new):
             return False
         if stretched:
             return True
@@ -162,7 +189,10 @@ class Rules:
 
     def _bounded(self, draft: Draft, number: int) -> bool:
         kind = draft.kind[number]
-        return all(count <= self._bound.get((kind, feature), count) for feature, count in draft.counts[number].items())
+        return all(
+            count <= self._bound.get((kind, feature), count) and count == self._exact.get((kind, feature), count)
+            for feature, count in draft.counts[number].items()
+        )
 
     def _determined(self, draft: Draft, atom: Atom) -> bool:
         for positions in self._dependencies.get(atom[0], ()):
@@ -238,7 +268,7 @@ class Rules:
             if len(atom) == 3 and atom[0] < goal and atom[1] != atom[2]:
                 position = atom.index(number, 1)
                 other = atom[3 - position]
-                feature = (atom[0], 2 - position, (draft.kind[number],))
+                feature = (atom[0], 2 - position, (draft.family[number],))
                 if self.is_functional(draft.kind[other], feature):
                     yield other
 
@@ -282,17 +312,34 @@ def _connection(draft: Draft, y: int, p: int) -> frozenset[tuple[int, int, int]]
 
 
 def _bounds(relations: Relations, drafts: Sequence[Draft]) -> dict[tuple[int, Feature], int]:
-    """Largest counts of static features, where the larger half of the problems has no larger ones."""
+    """Largest counts of static features among objects of one kind, where the larger half of the problems has no larger
+    ones."""
     ordered = sorted(drafts, key=len)
     half = len(ordered) // 2
     most: list[dict[tuple[int, Feature], int]] = [defaultdict(int), defaultdict(int)]
     for i, draft in enumerate(ordered):
         for number, counts in enumerate(draft.counts):
             for feature, count in counts.items():
-                if relations.static[feature[0]]:
+                if relations.static[feature[0]] and draft.family[number] in feature[2]:
                     key = draft.kind[number], feature
                     most[i >= half][key] = max(most[i >= half][key], count)
     return {key: count for key, count in most[0].items() if count >= most[1][key]} if half else {}
+
+
+def _exact(drafts: Sequence[Draft]) -> dict[tuple[int, Feature], int]:
+    """Counts of two or more that all objects of a kind share, in problems of different sizes or for many objects."""
+    seen: dict[tuple[int, Feature], set[int]] = defaultdict(set)
+    objects: dict[tuple[int, Feature], int] = defaultdict(int)
+    for draft in drafts:
+        for number, counts in enumerate(draft.counts):
+            for feature, count in counts.items():
+                seen[draft.kind[number], feature].add(count)
+                objects[draft.kind[number], feature] += 1
+    return {
+        key: count
+        for key, counts in seen.items()
+        if len(counts) == 1 and (count := min(counts)) >= MANY and objects[key] >= FEW_PAIRS
+    }
 
 
 def _totals(relations: Relations, drafts: Sequence[Draft]) -> dict[int, int]:

@@ -1,19 +1,19 @@
 """Stage `grow`: larger maps: a lattice of cells gets one more line.
 
 Cells of a lattice cannot be inserted one by one. But a lattice can be cut into two parts by edges that are opposite to
-each other in squares, and the cells on one side of the cut can be doubled: the new line lies between the two parts. What
-is static about a cell, apart from its neighbours, is copied from the cell beside it, as are fluent atoms and goals
+each other in squares, and the cells on one side of the cut can be doubled: the new line lies between the two parts.
+What is static about a cell, apart from its neighbours, is copied from the cell beside it, as are fluent atoms and goals
 about this cell alone.
 
-Edges are the static atoms between two objects of one type. Where atoms say the direction (`up`, `adjacent … north`),
-opposite edges are told by it, and maps may have holes; otherwise, by squares.
+Edges are the static atoms between two objects that are equals. Where atoms say the direction (`up`, or a third
+argument), opposite edges are told by it, and maps may have holes; otherwise, by squares.
 """
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from saltus.grow.draft import Atom, Draft, substituted
@@ -28,6 +28,9 @@ MOST_NEIGHBOURS = 8
 FEWEST_CELLS = 4
 """Lattices have at least so many cells."""
 
+MODELS = 50
+"""Most cells whose atoms are tried for a new one."""
+
 SHARE = 0.5
 """Share of the edges that must be in cuts for a graph to be a lattice."""
 
@@ -41,27 +44,47 @@ class Cut:
 
 @dataclass(frozen=True)
 class Lattice:
-    """A graph of objects of one type, and the cuts along which it can be stretched."""
+    """A graph of objects, and the cuts along which it can be stretched."""
 
     cells: tuple[int, ...]
     edges: dict[Edge, Label]
     cuts: tuple[Cut, ...]
 
 
-def lattice_types(drafts: Sequence[Draft]) -> list[tuple[str, ...]]:
-    """Types whose objects are lattices in most of the problems that have enough of them."""
+def lattice_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
+    """Sets of kinds whose objects are lattices in most of the problems that have enough of them."""
     found = []
-    for types in sorted({types for draft in drafts for types in draft.types[draft.constants :]}):
-        enough = [draft for draft in drafts if draft.types.count(types) >= FEWEST_CELLS]
-        good = sum(find_lattice(draft, types) is not None for draft in enough)
+    for kinds in _neighbouring_kinds(drafts):
+        enough = [draft for draft in drafts if sum(kind in kinds for kind in draft.kind) >= FEWEST_CELLS]
+        good = sum(find_lattice(draft, kinds) is not None for draft in enough)
         if enough and 2 * good > len(enough):
-            found.append(types)
+            found.append(kinds)
     return found
 
 
-def find_lattice(draft: Draft, types: tuple[str, ...]) -> Lattice | None:
-    """The lattice of the objects of a type; None if their graph is none."""
-    edges = _edges(draft, types)
+def _neighbouring_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
+    """Kinds that static atoms connect as equals: the same kinds are found at two positions of a predicate."""
+    at: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for draft in drafts:
+        for atom in draft.atoms:
+            if draft.relations.static[atom[0]]:
+                for i, number in enumerate(atom[1:]):
+                    if number >= draft.constants:
+                        at[atom[0], i].add(draft.kind[number])
+    sets: list[set[int]] = []
+    for (relation, i), first in sorted(at.items()):
+        for (other, j), second in sorted(at.items()):
+            if relation == other and i < j and first & second:
+                joined = first | second
+                overlapping = [entry for entry in sets if entry & joined]
+                sets = [entry for entry in sets if not entry & joined]
+                sets.append(joined.union(*overlapping))
+    return sorted((frozenset(entry) for entry in sets), key=sorted)
+
+
+def find_lattice(draft: Draft, kinds: frozenset[int]) -> Lattice | None:
+    """The lattice of the objects of some kinds; None if their graph is none."""
+    edges = _edges(draft, kinds)
     neighbours: dict[int, list[int]] = defaultdict(list)
     for x, y in edges:
         neighbours[x].append(y)
@@ -70,17 +93,17 @@ def find_lattice(draft: Draft, types: tuple[str, ...]) -> Lattice | None:
     labels = {label for edge, label in edges.items() if label != edges[edge[1], edge[0]]}
     cuts = _directed_cuts(edges, neighbours, labels) if labels else _square_cuts(neighbours)
     covered = {frozenset(edge) for cut in cuts for edge in cut.edges}
-    if 2 * len(covered) < SHARE * len(edges):
+    if 2 * len(covered) < SHARE * len(edges) or all(len(cut.edges) == 1 for cut in cuts):
         return None
     return Lattice(tuple(sorted(neighbours)), edges, tuple(cuts))
 
 
-def _edges(draft: Draft, types: tuple[str, ...]) -> dict[Edge, Label]:
+def _edges(draft: Draft, kinds: frozenset[int]) -> dict[Edge, Label]:
     """Labels of the pairs that static atoms connect: the atoms with the two objects' positions marked."""
     found: dict[Edge, set[tuple[int, ...]]] = defaultdict(set)
     for atom in draft.atoms:
         if draft.relations.static[atom[0]] and len(atom) > 2:
-            own = [i for i in range(1, len(atom)) if draft.types[atom[i]] == types and atom[i] >= draft.constants]
+            own = [i for i in range(1, len(atom)) if draft.kind[atom[i]] in kinds]
             if len(own) == 2 and atom[own[0]] != atom[own[1]]:
                 x, y = atom[own[0]], atom[own[1]]
                 found[x, y].add(substituted(atom, {x: -1, y: -2}))
@@ -110,7 +133,7 @@ def _directed_cuts(edges: dict[Edge, Label], neighbours: dict[int, list[int]], l
         if consistent:
             for line in sorted(set(place.values())):
                 found = [edge for edge, own in edges.items() if own == label and place[edge[0]] == line]
-                if found:
+                if found and _is_matching(found):
                     cuts.append(Cut(tuple(sorted(found))))
     return cuts
 
@@ -140,10 +163,15 @@ def _square_cuts(neighbours: dict[int, list[int]]) -> list[Cut]:
     return cuts
 
 
+def _is_matching(edges: Collection[Edge]) -> bool:
+    """Whether no two edges share a cell."""
+    return len({cell for edge in edges for cell in edge}) == 2 * len(edges)
+
+
 def _cuts(edges: set[Edge], neighbours: dict[int, list[int]]) -> bool:
     """Whether the edges share no cells, and no way around them leads from their first to their second cells."""
     first, second = [edge[0] for edge in edges], [edge[1] for edge in edges]
-    if len(set(first)) < len(edges) or len(set(second)) < len(edges) or not set(first).isdisjoint(second):
+    if not _is_matching(edges):
         return False
     seen = set(first)
     stack = list(first)
@@ -158,9 +186,9 @@ def _cuts(edges: set[Edge], neighbours: dict[int, list[int]]) -> bool:
     return seen.isdisjoint(second)
 
 
-def stretch(draft: Draft, rules: Rules, rng: random.Random, types: tuple[str, ...], room: int) -> int:
-    """Number of cells added to the lattice of a type, at most `room`; 0 if no cut could be doubled."""
-    lattice = find_lattice(draft, types)
+def stretch(draft: Draft, rules: Rules, rng: random.Random, kinds: frozenset[int], room: int) -> int:
+    """Number of cells added to the lattice of some kinds, at most `room`; 0 if no cut could be doubled."""
+    lattice = find_lattice(draft, kinds)
     if lattice is None:
         return 0
     cuts = [cut for cut in lattice.cuts if len(cut.edges) <= room]
@@ -212,13 +240,14 @@ def _settle(draft: Draft, rules: Rules, cell: int) -> None:
     if any(not rules.goal_fits(draft, number) for atom in goal for number in atom[1:]):
         for atom in goal:
             draft.remove(atom)
-    if rules.fluent_fits(draft, cell) and rules.goal_fits(draft, cell):
+    if rules.coarse_fits(draft, cell) and rules.goal_fits(draft, cell):
         return
-    for model in draft.objects_of(draft.kind[cell]):
+    for model in draft.objects_of(draft.kind[cell])[:MODELS]:
         own = [atom for atom in draft.of[model] if not relations.static[atom[0]]]
         if all(len(atom) == 2 and atom[0] not in rules.totals for atom in own) and model != cell:
             for atom in [atom for atom in draft.of[cell] if not relations.static[atom[0]]]:
                 draft.remove(atom)
             for atom in own:
                 draft.add((atom[0], cell))
-            return
+            if rules.coarse_fits(draft, cell) and rules.goal_fits(draft, cell):
+                return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -12,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.learn.small import small_tasks
 from tests.learn.test_run import FAST, options, suite, wait_until
 from tests.process.doubles import PROGRAM
 
 from saltus.cli.main import run as command
+from saltus.cli.train import contest_shown
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn import Budget, Contest, ContestEvent, Coverage, Validation, open_contest
 from saltus.learn.candidates import CANDIDATES, candidates_for
@@ -396,6 +400,23 @@ def test_time_is_divided_by_the_clock(ferries: Path, tmp_path: Path) -> None:
     assert contest.is_out_of_time
     assert [entry.kind for entry in contest.state.rounds] == ["halving"] * 3 + ["winner", "restart"]
     assert any("longer" in line or "time limit" in line for line in contest.summary())
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_progress_fits_the_terminal(ferries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """The line that stays at the bottom does; others are as long as they are."""
+    written = io.StringIO()
+    terminal = Console(file=written, force_terminal=True, width=width, soft_wrap=True, color_system=None)
+    monkeypatch.setattr("saltus.cli.output.error_console", lambda: terminal)
+    contest = opened(ferries, tmp_path / "out", Script(by_rank(["iw-free-dead-ends"])))
+    with contest_shown(contest) as show:
+        contest.play(show)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", written.getvalue().replace("\r", "\n")).splitlines()
+    bars = [line.rstrip() for line in lines if "/200 " in line]
+    assert bars
+    assert max(len(line) for line in bars) <= width
+    assert any("round 1" in line for line in bars)
+    assert any(line.startswith("iw-free: episode 1: validation 10 of 10") for line in lines)
 
 
 class TestRefused:

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
 from saltus.cli.options import Device, check_device, seconds_of
-from saltus.cli.progress import columns
+from saltus.cli.progress import columns, is_wide
 from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
 
@@ -264,8 +264,8 @@ def contest_shown(contest: Contest) -> Iterator[Callable[[ContestEvent], None]]:
         bar = progress.add_task(contest.name, total=round(contest.state.budget.amount), text="")
 
         def show(event: ContestEvent) -> None:
-            standing = contest.standings()[0] if contest.standings() else ""
-            progress.update(bar, completed=round(event.used), text=f"round {event.round}, best {standing}")
+            leader = f", best: {contest.state.winner}" if is_wide(terminal) and contest.state.winner else ""
+            progress.update(bar, completed=round(event.used), text=f"round {event.round}{leader}")
             if event.kind != "episode":
                 terminal.print(event.text)
 

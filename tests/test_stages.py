@@ -19,6 +19,7 @@ STAGES = (
     "policy",
     "process",
     "domains",
+    "grow",
     "learn",
     "bench",
     "report",

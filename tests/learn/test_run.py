@@ -367,8 +367,14 @@ def test_without_validation_problems_the_largest_quarter_is_held_out(suite: Path
     for path in sorted(folder.glob("*p0*.pddl"))[3:]:
         path.unlink()
     few = load_problems(folder, configuration)
-    assert (len(few.training), len(few.held_out)) == (3, 0)
+    assert (len(few.training), few.held_out) == (3, few.training)  # better than no validation at all
     assert "3 training problems are too few to hold any out (4 are needed)" in few.warnings[0]
+    for path in sorted(folder.glob("*p0*.pddl"))[1:]:
+        path.unlink()
+    one = load_problems(folder, configuration)
+    assert (len(one.training), one.held_out) == (1, one.training)
+    assert "1 training problem is too few" in one.warnings[0]
+    assert "how it does on other problems is not known" in one.warnings[0]
     many = [small_tasks("blocksworld", 1)[0]] * 200
     assert [len(part) for part in hold_out(many)] == [170, 30]
 
@@ -458,14 +464,34 @@ class TestWrongInput:
             path.unlink()
         self.refused(copy, 31, "no problems", capsys=capsys)
 
+    def left_out(self, folder: Path, *words: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """The command warns with these words, names the problem p002, and trains on the others."""
+        out = folder.parent / "out"
+        assert command(["train", str(folder), "--out", str(out), *options(episodes=1)]) == 0
+        (warning,) = (line for line in capsys.readouterr().err.splitlines() if "p002.pddl is left out: " in line)
+        assert all(word in warning for word in words), warning
+        assert load_policy_file(out / "policy.safetensors").record["training_problems"] == 4
+
     def test_unreadable_problem(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (copy / "training" / "p002.pddl").write_text("(define (problem x) (:domain blocksworld) (:objects a b")
-        self.refused(copy, 31, "p002.pddl:1", capsys=capsys)
+        self.left_out(copy, "p002.pddl:1", capsys=capsys)
 
     def test_problem_of_another_domain(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
         text = (copy / "training" / "p002.pddl").read_text()
         (copy / "training" / "p002.pddl").write_text(text.replace("(:domain blocksworld)", "(:domain ferry)"))
-        self.refused(copy, 31, "p002.pddl", "ferry", capsys=capsys)
+        self.left_out(copy, "ferry", capsys=capsys)
+
+    def test_unreachable_goal(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Nothing is on the table, and nothing can be put there: no block is clear."""
+        text = (copy / "training" / "p002.pddl").read_text()
+        text = re.sub(r"\(clear [^)]*\)", "", text[: text.index("(:goal")]) + text[text.index("(:goal") :]
+        (copy / "training" / "p002.pddl").write_text(text)
+        self.left_out(copy, "its goal cannot be reached from its initial state", capsys=capsys)
+
+    def test_nothing_but_unreadable_problems(self, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for path in (copy / "training").iterdir():
+            path.write_text("(define")
+        self.refused(copy, 31, "no training problem is left", "p001.pddl:1", capsys=capsys)
 
     def test_wrong_key(self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out = tmp_path / "out"

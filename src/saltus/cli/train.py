@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -15,33 +15,54 @@ from rich.progress import Progress
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile
 from saltus.cli.options import Device, check_device, seconds_of
-from saltus.cli.progress import columns
-from saltus.errors import plural
+from saltus.cli.progress import columns, is_wide
+from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
 
 if TYPE_CHECKING:
-    from saltus.learn import Event, Run
+    from saltus.learn import Budget, Contest, ContestEvent, Event, Run
+    from saltus.learn.folder import RunOutput
 
 Config = Annotated[
     str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
+]
+OneConfig = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        help="Train with this configuration alone: a name (aiw-ad, tiny, paper, …) or a TOML file (default: a contest"
+        " between several).",
+    ),
 ]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value (can be repeated).")
 ]
 TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
+ContestTime = Annotated[
+    str | None,
+    typer.Option(
+        "--time-limit",
+        help="Stop after this time: 90, 10m, 1h30m (default for a contest: 10m on a GPU, 1h on a CPU; for a single"
+        " configuration: none).",
+    ),
+]
 Threads = Annotated[
     int | None,
-    typer.Option(help="Number of threads (default: all cores for lookahead, half of them for PyTorch).", min=1),
+    typer.Option(
+        help="Number of threads (default: all cores for lookahead, half of them for PyTorch; in a contest, 1 per"
+        " candidate on a CPU, an equal share on a GPU).",
+        min=1,
+    ),
 ]
 
 
 def train(
     folder: Annotated[Path, typer.Argument(help="Folder with domain.pddl and training problems.")],
     out: Annotated[Path, typer.Option(help="Folder of the run; its best policy will be OUT/policy.safetensors.")],
-    config: Config = None,
+    config: OneConfig = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, same machine: same weights (default: 0).", min=0)] = None,
-    time_limit: TimeLimit = None,
+    time_limit: ContestTime = None,
     device: Device = "auto",
     threads: Threads = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in OUT.")] = False,
@@ -49,14 +70,17 @@ def train(
         str | None,
         typer.Option(
             "--from",
-            help="Begin with the weights of this policy: a name, a file or a run folder (default: random weights).",
+            help="Begin with the weights of this policy: a name, a file or a run folder (default: random weights). No"
+            " contest takes place then.",
         ),
     ] = None,
 ) -> None:
     """Learn a policy from a folder of small problems.
 
-    The best policy on the problems in FOLDER/validation is kept; without that folder, the largest quarter of the
-    training problems is held out. Ctrl-C or SIGTERM ends the run at once; --resume goes on after its last episode.
+    Several configurations compete: the better half goes on, round by round, and the winner's best policy is kept. With
+    --config there is only one. Policies are compared on the problems in FOLDER/validation, or else on the largest
+    quarter of the training problems, and on larger problems made for the purpose. Ctrl-C or SIGTERM ends the command at
+    once; --resume goes on after the last episode.
 
     Example:
 
@@ -66,6 +90,9 @@ def train(
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
+    if is_contest(out, config, start, resume=resume):
+        hold_contest(folder, out, settings or (), seed, budget_of(time_limit), device, threads, resume=resume)
+        return
     run = open_run(
         folder,
         out,
@@ -87,6 +114,83 @@ def train(
     output.result("\n".join(lines))
 
 
+def is_contest(out: Path, config: str | None, start: str | None, *, resume: bool) -> bool:
+    """Whether the command is about a contest rather than a single run."""
+    from saltus.learn.contest_state import FILE
+
+    if resume and (out / FILE).exists():
+        if config is not None or start is not None:
+            option = "--config" if config is not None else "--from"
+            raise ConfigurationError(f"--resume: {out} holds a contest, {option} is for single runs")
+        return True
+    return config is None and start is None and not resume
+
+
+def budget_of(time_limit: str | None) -> Budget | None:
+    """The budget of a contest; None for the default."""
+    from saltus.learn import Budget
+
+    if time_limit is None:
+        return None
+    seconds = seconds_of("--time-limit", time_limit)
+    if seconds is None:
+        raise ConfigurationError("--time-limit none: a contest divides its time; only --config trains without a limit")
+    return Budget(seconds)
+
+
+def hold_contest(
+    folder: Path,
+    out: Path,
+    settings: Sequence[str],
+    seed: int | None,
+    budget: Budget | None,
+    device: str,
+    threads: int | None,
+    *,
+    resume: bool,
+) -> None:
+    """Chooses a configuration and trains with it; prints what came of it."""
+    from saltus.learn import open_contest
+
+    contest = open_contest(
+        folder,
+        out,
+        settings=settings,
+        seed=seed,
+        budget=budget,
+        device=device,
+        threads=threads,
+        resume=resume,
+        warn=output.warning,
+    )
+    stopped_by = play(contest)
+    lines = contest.summary(stopped_by)
+    if stopped_by:
+        lines.append("to continue: the same command with --resume")
+    elif contest.is_out_of_time:
+        lines.append("to continue: --resume and a longer --time-limit, which counts all of the contest's time")
+    output.result("\n".join(lines))
+
+
+def play(contest: Contest) -> str:
+    """Plays a contest with progress on standard error; returns the name of the signal that ended it, if one did."""
+    caught: list[str] = []
+
+    def catch(number: int, frame: FrameType | None) -> None:
+        if not caught:
+            caught.append(signal.Signals(number).name)
+            output.warning(f"{caught[0]}: all runs are saved as of their last episode")
+        raise KeyboardInterrupt
+
+    with handled(catch), contest_shown(contest) as show:
+        try:
+            contest.play(show)
+        except KeyboardInterrupt:
+            if not caught:
+                raise
+    return caught[0] if caught else ""
+
+
 def follow(run: Run, seconds: float | None) -> str:
     """Trains with progress on standard error; returns the name of the signal that ended the run, if one did."""
     with stop_signals() as stopped, shown(run) as show:
@@ -106,12 +210,19 @@ def stop_signals() -> Iterator[list[str]]:
         caught.append(signal.Signals(number).name)
         output.warning(f"{caught[0]}: the run is saved as of the last episode")
 
-    before = {number: signal.signal(number, catch) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handled(catch):
         yield caught
+
+
+@contextmanager
+def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Within the block, SIGINT and SIGTERM call a function."""
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 @contextmanager
@@ -137,30 +248,69 @@ def shown(run: Run) -> Iterator[Callable[[Event], None]]:
         yield show
 
 
+@contextmanager
+def contest_shown(contest: Contest) -> Iterator[Callable[[ContestEvent], None]]:
+    """A function that shows a contest on standard error: lines, and on a terminal also the time and who is ahead."""
+    terminal = output.error_console()
+    if not terminal.is_terminal:
+
+        def note(event: ContestEvent) -> None:
+            if event.kind != "episode":
+                output.note(f"{event.used:,.0f} of {event.limit:,.0f} s: {event.text}")
+
+        yield note
+        return
+    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
+        bar = progress.add_task(contest.name, total=round(contest.state.budget.amount), text="")
+
+        def show(event: ContestEvent) -> None:
+            leader = f", best: {contest.state.winner}" if is_wide(terminal) and contest.state.winner else ""
+            progress.update(bar, completed=round(event.used), text=f"round {event.round}{leader}")
+            if event.kind != "episode":
+                terminal.print(event.text)
+
+        yield show
+
+
 def ipc_learn(
     knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files to write: DK.1, DK.2, …")],
     domain: DomainFile,
     tasks: Annotated[list[Path], typer.Argument(metavar="TASK", help="Problem files to learn from.")],
-    config: Config = None,
+    config: OneConfig = None,
     settings: Settings = None,
     seed: Annotated[int, typer.Option(help="Same seed, same machine: same weights.", min=0)] = 0,
-    time_limit: TimeLimit = None,
+    time_limit: ContestTime = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
     """Learn with the interface of the IPC's learning track: every better policy is written as the next of DK.1, DK.2, …
 
-    The largest quarter of the problems, at most thirty, is held out for validation; of fewer than four problems, none
-    is. SIGTERM ends the run cleanly.
+    Several configurations compete, as with train; with --config there is only one. The largest quarter of the problems,
+    at most thirty, is held out for validation; of fewer than four problems, none is. SIGTERM ends the command cleanly.
 
     Example:
 
         saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --set episodes=1
     """
-    from saltus.learn import open_numbered_run  # here, because importing PyTorch takes a second
+    from saltus.learn import open_numbered_contest, open_numbered_run  # here: importing PyTorch takes a second
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
+    if config is None:
+        contest, policies = open_numbered_contest(
+            knowledge,
+            domain,
+            tasks,
+            settings=settings or (),
+            seed=seed,
+            budget=budget_of(time_limit),
+            device=device,
+            threads=threads,
+            warn=output.warning,
+        )
+        play(contest)
+        report_policies(policies)
+        return
     run = open_numbered_run(
         knowledge,
         domain,
@@ -173,7 +323,11 @@ def ipc_learn(
         warn=output.warning,
     )
     follow(run, seconds)
-    written = run.output.written
-    if not written:
-        raise WriteError(f"{run.output.policy}: cannot be written")
-    output.result(f"{plural(written, 'policy')}, the last one in {run.output.policy}")
+    report_policies(run.output)
+
+
+def report_policies(policies: RunOutput) -> None:
+    """Says how many policies were written; none is an error."""
+    if not policies.written:
+        raise WriteError(f"{policies.policy}: cannot be written")
+    output.result(f"{plural(policies.written, 'policy')}, the last one in {policies.policy}")

@@ -1,9 +1,13 @@
 """Stage `learn`: problems in, a trained policy out. Importing it imports PyTorch.
 
-`train` does it all; `open_run` returns a run whose events can be iterated; a `Trainer` learns from tasks in memory.
+`train` does it all with one configuration; `open_contest` returns a contest that chooses one; `open_run` returns a run
+whose events can be iterated; a `Trainer` learns from tasks in memory.
 """
 
 from saltus.learn.config import Configuration, TrainingSpec, load_configuration, named_configurations
+from saltus.learn.contest import Contest, ContestEvent
+from saltus.learn.contest_opening import open_contest, open_numbered_contest
+from saltus.learn.contest_state import Budget
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.folder import RunDescription, RunFolder, Start
 from saltus.learn.open import open_numbered_run, open_run, train
@@ -13,7 +17,10 @@ from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Coverage, Validation, measure
 
 __all__ = [
+    "Budget",
     "Configuration",
+    "Contest",
+    "ContestEvent",
     "Coverage",
     "EpisodeReport",
     "Event",
@@ -30,6 +37,8 @@ __all__ = [
     "load_problems",
     "measure",
     "named_configurations",
+    "open_contest",
+    "open_numbered_contest",
     "open_numbered_run",
     "open_run",
     "train",

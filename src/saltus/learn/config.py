@@ -31,6 +31,7 @@ HINDSIGHT = ("lifted", "propositional", "state", "off")
 BOOTSTRAPS = ("mellowmax", "max")
 SELECTIONS = ("larger", "paper")
 GUIDES = ("goal-count", "policy")
+ORIGINS = ("auto", "generator", "grown", "none")
 
 LARGEST = 10**12
 """Largest value of any whole number."""
@@ -167,12 +168,16 @@ class TrainingSpec:
     validation_takes_goals: bool = True
     """Whether validation takes a goal state of the tree whatever its Q-value, as planning does (the paper: false)."""
     generated_problems: int = 0
-    """Generated training problems in addition to the given ones and no larger than the largest of them, if the domain
-    has a generator."""
+    """Generated training problems in addition to the given ones and no larger than the largest of them; see
+    `problems_from`."""
     # Departure: the paper selects on validation problems alone, on which many checkpoints tie.
     larger_problems: int = 8
-    """Generated validation problems three to five times larger than the training problems, if the domain has a
-    generator."""
+    """Generated validation problems three to five times larger than the training problems; see `problems_from`."""
+    problems_from: str = "auto"
+    """Where generated and larger problems come from: generator: Saltus's own generator for the domain; grown: the given
+    problems (`saltus grow`); auto: the generator if the domain has one, otherwise the given problems; none: there are
+    none. Fewer problems than asked for are made where that does not succeed. A key: known domains can be treated as if
+    they were unknown."""
     larger_from: float = 0.9
     """Share of the validation problems that must be solved before the larger ones are tried. A key: they take
     most of the time of a validation."""
@@ -197,6 +202,7 @@ class TrainingSpec:
             ("hindsight", HINDSIGHT),
             ("selection", SELECTIONS),
             ("search_by", GUIDES),
+            ("problems_from", ORIGINS),
         ):
             if getattr(self, name) not in known:
                 raise ConfigurationError(

@@ -28,7 +28,8 @@ from safetensors.torch import load, save
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.files import SETTINGS_BYTES, WriteError, lock, read_whole, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
-from saltus.learn.events import EpisodeReport, Event
+from saltus.learn.events import Event
+from saltus.learn.log import log_entry, scalars
 from saltus.learn.saved_state import seconds, whole
 from saltus.learn.trainer import Trainer
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
@@ -331,6 +332,11 @@ class NumberedPolicies:
         if is_best:
             self.written += save_policy_of(trainer, self._file(self.written + 1), record, self.warn)
 
+    def take(self, path: Path) -> None:
+        """Saves the policy in a file under the next number."""
+        write_whole(self._file(self.written + 1), path.read_bytes())
+        self.written += 1
+
     def _file(self, number: int) -> Path:
         return self.prefix.with_name(f"{self.prefix.name}.{self.before + number}")
 
@@ -366,38 +372,3 @@ def save_policy_of(trainer: Trainer, path: Path, record: Mapping[str, Any], warn
         warn(f"policy not saved: {error}")
         return False
     return True
-
-
-def log_entry(event: Event) -> dict[str, Any]:
-    """Plain values of an event, for the log."""
-    if isinstance(event, EpisodeReport):
-        return {"kind": event.kind, **event.to_json()}
-    larger = event.larger
-    return {
-        "kind": event.kind,
-        "episode": event.episode,
-        "solved": event.held_out.solved,
-        "problems": event.held_out.problems,
-        "jumps": event.held_out.jumps,
-        "actions": event.held_out.actions,
-        "cost": event.held_out.cost,
-        "larger_solved": larger.solved if larger is not None else None,
-        "larger_problems": larger.problems if larger is not None else None,
-        "larger_jumps": larger.jumps if larger is not None else None,
-        "larger_actions": larger.actions if larger is not None else None,
-        "larger_cost": larger.cost if larger is not None else None,
-        "td_error": event.td_error,
-    }
-
-
-def scalars(event: Event) -> dict[str, float]:
-    """Values of an event for TensorBoard, by curve."""
-    if isinstance(event, EpisodeReport):
-        names = ("loss", *event.losses, "success", "jumps", "temperature", "learning_rate")
-        values = event.to_json()
-        curves = {f"training/{name}": float(values[name]) for name in names}
-        return curves | {"speed/steps_per_second": event.steps_per_second}
-    curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
-    if event.larger is not None and event.larger.problems:
-        curves["validation/larger_coverage"] = event.larger.share
-    return curves

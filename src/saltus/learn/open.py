@@ -1,7 +1,7 @@
 """Stage `learn`: opening a training run: a new one, or one to be resumed; and training in one call.
 
-Takes problems, a configuration and a seed; gives a `Run` that is ready to train. Where the domain has a generator, the
-problems that it adds are made here: larger ones to choose the policy by, and similar ones to learn from.
+Takes problems, a configuration and a seed; gives a `Run` that is ready to train. The problems that are added to the
+given ones are made here: larger ones to choose the policy by, and similar ones to learn from (`larger.py`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 
 import torch
 
-from saltus.domains.generated import larger_problems, similar_problems
 from saltus.errors import ConfigurationError
 from saltus.learn.config import Configuration, ConfigurationSource, changed, differences, load_configuration
 from saltus.learn.folder import NumberedPolicies, RunDescription, RunFolder, Start
+from saltus.learn.larger import larger_tasks, similar_tasks
 from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.run import Run
 from saltus.learn.trainer import Trainer
@@ -84,6 +84,7 @@ def open_run(
     threads: int | None = None,
     resume: bool = False,
     start: str | os.PathLike[str] | None = None,
+    grown: str | os.PathLike[str] | None = None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> Run:
     """A run that is ready to train on the problems in `folder` and to write to `out`.
@@ -92,7 +93,8 @@ def open_run(
     same seed (default: 0) gives the same weights on the same machine. `start` is the policy whose weights a new run
     begins with: a name, a file or a run folder. With `resume` the run in `out` goes on; nothing but its number of
     episodes may change. `threads` is the number of threads (default: all cores for lookahead, half of them for PyTorch,
-    whose number is set for the whole process). `warn` is called with messages about what is odd but not an error.
+    whose number is set for the whole process). `grown` is the folder in which grown problems are kept (default: `grown`
+    in `out`), so that several runs can share them. `warn` is called with messages about what is odd but not an error.
     """
     place = find_device(device)
     run_folder = RunFolder(Path(out), warn)
@@ -101,7 +103,8 @@ def open_run(
     else:
         description = RunDescription(str(Path(folder).resolve()), seed or 0, load_configuration(config, settings))
     problems = load_problems(folder, description.configuration)
-    trainer = make_trainer(problems, description.configuration, description.seed, place, threads, warn)
+    kept = Path(out) / "grown" if grown is None else Path(grown)
+    trainer = make_trainer(problems, description.configuration, description.seed, place, threads, warn, kept)
     if start is not None:
         description = started(description, trainer, start, resume=resume)
     run = Run(trainer, run_folder, problems, description)
@@ -150,19 +153,18 @@ def make_trainer(
     device: str,
     threads: int | None,
     warn: Callable[[str], None],
+    grown: Path | None = None,
 ) -> Trainer:
     """A trainer for some problems, and for generated ones where the configuration asks for them.
 
-    Sets PyTorch's number of threads for the whole process.
+    Grown problems are kept in the folder `grown`. Sets PyTorch's number of threads for the whole process.
     """
     for message in problems.warnings:
         warn(message)
     # Other threads prepare the next batches meanwhile; PyTorch's own suffer badly where cores are scarce.
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
-    spec = configuration.training
-    largest = max(len(task.objects) for task in problems.training)
-    larger = larger_problems(problems.domain, largest, spec.larger_problems)
-    training = [*problems.training, *similar_problems(problems.domain, largest, spec.generated_problems)]
+    larger = larger_tasks(problems, configuration, grown)
+    training = [*problems.training, *similar_tasks(problems, configuration, grown)]
     return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=device, threads=threads)
 
 

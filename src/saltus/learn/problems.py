@@ -10,6 +10,7 @@ from pathlib import Path
 
 from saltus.errors import InputError
 from saltus.learn.config import Configuration
+from saltus.lookahead import is_dead_end
 from saltus.pddl import Domain, Source, parse_domain
 from saltus.task import Split, Suite, Task, find_suite, load
 
@@ -32,18 +33,19 @@ class Problems:
 
 
 def load_problems(folder: str | os.PathLike[str], configuration: Configuration) -> Problems:
-    """Training and validation tasks of a folder; unreadable files and problems of another domain are an error.
+    """Training and validation tasks of a folder; a folder without any problem to learn from is an error.
 
-    Without validation problems the largest training problems are held out. Problems whose goal is true at the start,
-    can never be true, or cannot be encoded teach nothing and are left out.
+    Without validation problems the largest training problems are held out; where there are too few for that, all of
+    them are both. Problems whose goal is true at the start, out of reach, or cannot be encoded teach nothing and are
+    left out with a warning, as are unreadable files and problems of another domain.
     """
     suite = find_suite(folder)
     if Split.TRAINING not in suite.splits:
         raise InputError(f"{folder}: no training problems; expected them in {folder} or in {folder}/training")
     domain = parse_domain(Source.from_file(suite.domain))
     warnings: list[str] = []
-    training = _useful(_load(suite, domain, Split.TRAINING), configuration, warnings)
-    held_out = _useful(_load(suite, domain, Split.VALIDATION), configuration, warnings)
+    training = _useful(_load(suite, domain, Split.TRAINING, warnings), configuration, warnings)
+    held_out = _useful(_load(suite, domain, Split.VALIDATION, warnings), configuration, warnings)
     if not training:
         raise InputError(f"{folder}: no training problem is left: {warnings[0]}")
     if not held_out:
@@ -53,7 +55,10 @@ def load_problems(folder: str | os.PathLike[str], configuration: Configuration) 
 
 
 def listed_problems(domain_file: Path, files: Sequence[Path], configuration: Configuration) -> Problems:
-    """Tasks of listed problem files, the largest of which are held out for validation."""
+    """Tasks of listed problem files, the largest of which are held out for validation.
+
+    An unreadable file is an error: it was named for a reason.
+    """
     domain = parse_domain(Source.from_file(domain_file))
     warnings: list[str] = []
     tasks = _useful([(path, load(domain, path)) for path in files], configuration, warnings)
@@ -64,9 +69,14 @@ def listed_problems(domain_file: Path, files: Sequence[Path], configuration: Con
 
 
 def hold_out(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """Training and validation tasks, smallest first: the largest quarter, at most `MOST_HELD_OUT`, is held out."""
+    """Training and validation tasks, smallest first: the largest quarter, at most `MOST_HELD_OUT`, is held out.
+
+    Of fewer than `HELD_OUT_SHARE` tasks none can be spared: all of them are both.
+    """
     count = _held_out(len(tasks))
     ordered = sorted(tasks, key=lambda task: len(task.objects))
+    if count == 0:
+        return ordered, list(ordered)
     return ordered[: len(tasks) - count], ordered[len(tasks) - count :]
 
 
@@ -74,10 +84,12 @@ def held_out_text(problems: int) -> str:
     """What is done about validation in a folder of so many problems that has none of its own."""
     count = _held_out(problems)
     if count == 0:
+        few = f"{problems} training problems are" if problems > 1 else "1 training problem is"
+        others = "them" if problems > 1 else "it"
         return (
-            f"no validation problems, and {problems} training problem{' is' if problems == 1 else 's are'} too few to "
-            f"hold any out ({HELD_OUT_SHARE} are needed): the policy is chosen by larger generated problems if the "
-            "domain has a generator; otherwise the last checkpoint is taken"
+            f"no validation problems, and {few} too few to hold any out ({HELD_OUT_SHARE} are needed): the policy is "
+            f"chosen by how it solves {others} and larger problems made after {others}, if any can be made; "
+            f"how it does on other problems is not known"
         )
     largest = "the largest" if count == 1 else f"the {count} largest"
     verb = "is" if count == 1 else "are"
@@ -88,8 +100,15 @@ def _held_out(problems: int) -> int:
     return min(MOST_HELD_OUT, problems // HELD_OUT_SHARE)
 
 
-def _load(suite: Suite, domain: Domain, split: str) -> list[tuple[Path, Task]]:
-    return [(path, load(domain, path)) for path in suite.splits.get(split, ())]
+def _load(suite: Suite, domain: Domain, split: str, warnings: list[str]) -> list[tuple[Path, Task]]:
+    """Tasks of a split and their files; files that are no problem of the domain are left out."""
+    found: list[tuple[Path, Task]] = []
+    for path in suite.splits.get(split, ()):
+        try:
+            found.append((path, load(domain, path)))
+        except InputError as error:
+            warnings.append(f"{path.name} is left out: {error}")
+    return found
 
 
 def _useful(found: Sequence[tuple[Path, Task]], configuration: Configuration, warnings: list[str]) -> list[Task]:
@@ -102,6 +121,8 @@ def _useful(found: Sequence[tuple[Path, Task]], configuration: Configuration, wa
             reason = "its goal is true at the start"
         elif len(task.goal.negative) and not configuration.encoding.negative_goals:
             reason = "its goal has negated literals, which need encoding.negative_goals"
+        elif is_dead_end(task, task.initial_state, task.goal):
+            reason = "its goal cannot be reached from its initial state"
         if reason:
             warnings.append(f"{path} is left out: {reason}")
         else:

@@ -32,6 +32,10 @@ class TrainResult:
     """The run in a line, or what went wrong."""
     outcome: Outcome | None = None
     """What went wrong; None if nothing did."""
+    is_finished: bool = False
+    """Whether the run has ended by itself: more time would not change it."""
+    is_stable: bool = False
+    """Whether it has ended because its last validations solved every problem."""
 
     @property
     def exit_code(self) -> int:
@@ -59,10 +63,14 @@ class TrainJob(Job[TrainResult]):
     """Changes to the configuration: `key=value`."""
     seconds: float | None = None
     """Time after which the run ends, at the end of an episode."""
+    grown: str | None = None
+    """Folder in which grown problems are kept (default: `grown` in the folder of the run)."""
+    yardstick: bool = True
+    """Whether the yardstick goal-count is measured at the end, to compare with."""
 
     def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
-        """The builder of the job's result; there is nothing to watch before the end."""
-        return TrainResultBuilder()
+        """The builder of the job's result; `watch` is called with every event of the run."""
+        return TrainResultBuilder(watch)
 
     def with_full_paths(self) -> Self:
         """The job with paths that mean the same in every folder."""
@@ -71,23 +79,27 @@ class TrainJob(Job[TrainResult]):
             folder=os.path.abspath(self.folder),
             out=os.path.abspath(self.out),
             config=None if self.config is None else configuration_path(self.config),
+            grown=None if self.grown is None else os.path.abspath(self.grown),
         )
 
 
 class TrainResultBuilder:
-    """Makes the result of training from the one message of the worker."""
+    """Makes the result of training from the last message of the worker; the others are events of the run."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch[TrainResult] | None = None) -> None:
         self.end: TrainResult | None = None
+        self.watch = watch
 
     def receive(self, message: Message) -> bool:
         """Takes the next message; returns whether the job is done."""
         if message["event"] != "end":
+            if self.watch is not None:
+                self.watch(message, TrainResult("running"))
             return False
         if "outcome" in message:
             self.end = failure(Outcome(message["outcome"]), message["detail"])
         else:
-            self.end = TrainResult(message["summary"])
+            self.end = TrainResult(message["summary"], None, message["is_finished"], message["is_stable"])
         return True
 
     def result(self, ended: Ended) -> TrainResult:
@@ -114,11 +126,18 @@ def train(worker: Worker) -> Mapping[str, Any]:
         device=job.device,
         threads=job.threads,
         resume=(out / "config.json").exists(),
+        grown=job.grown,
         warn=lambda message: worker.note(f"saltus: warning: {message}"),
     )
     progress = PlainProgress(run.trainer.spec.episodes, worker.note)
     for event in run.events(lambda: bool(worker.stopped_by), job.seconds):
         progress.show(event)
-    lines = run.summary(worker.stopped_by, lambda: bool(worker.stopped_by))
+        values = {"episode": event.episode} if event.kind == "episode" else event.to_json()
+        worker.send(event.kind, elapsed=run.elapsed, **values)
+    lines = run.summary(worker.stopped_by, lambda: bool(worker.stopped_by) or not job.yardstick)
     worker.note("\n".join(lines))
-    return {"summary": "; ".join(line for line in lines if not line.startswith("policy:"))}
+    return {
+        "summary": "; ".join(line for line in lines if not line.startswith("policy:")),
+        "is_finished": run.trainer.is_stable or run.trainer.episode >= run.trainer.spec.episodes,
+        "is_stable": run.trainer.is_stable,
+    }

@@ -23,6 +23,8 @@ LOG = "log.jsonl"
 CONFIG = "config.json"
 MOST_EPISODES = 2**31
 """Numbers of episodes are smaller; anything else is damage."""
+CANDIDATES = "candidates"
+"""Folder of the runs of a contest, each named after its configuration."""
 DEPTH = 3
 """Levels of subfolders in which runs are sought."""
 
@@ -168,7 +170,8 @@ def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
     elif _SEED_ENDING.search(own.name):
         name = _SEED_ENDING.sub("", own.name) or own.parent.name
     else:
-        name = domain if domain and "seed" in config else own.name
+        is_candidate = own.parent.name == CANDIDATES  # of a contest: candidates differ in more than their seed
+        name = domain if domain and "seed" in config and not is_candidate else own.name
     return name, domain or name
 
 

@@ -1,0 +1,190 @@
+"""Stage `grow`: goals that can be reached, and how that is known.
+
+A made goal is tried by a search with few decisions. If it finds a plan, the goal stays. If not, the state with the most
+goals that it came by has a goal of the same shape: the atoms of this state that have the predicates and kinds of the
+goal, and are about the same objects. The way there is a plan for it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, permutations
+
+import numpy as np
+
+from saltus.grow.draft import Atom, Draft
+from saltus.grow.rules import Rules
+from saltus.lookahead import LookaheadSpec, is_dead_end, lookahead
+from saltus.lookahead.actions import successor_state
+from saltus.policy.policies import GoalCountPolicy
+from saltus.policy.search import JumpSearch
+from saltus.task import Action, Goal, State, Task
+
+SPEC = LookaheadSpec(kind="iw", free_moves=True, max_better=32, max_nodes=20_000)
+"""Trees of the search and of walks."""
+
+MOST_WORK = 5_000_000
+"""Most nodes of all trees of a search, times the objects of the task: some seconds."""
+
+MOST_DECISIONS = 200
+"""Most decisions of a search."""
+
+MOST_ORDERS = 4
+"""Orders of the shapes of goals that are tried."""
+
+DEAD_END_WORK = 200_000
+"""Steps and atoms of the test for goals that cannot be reached even if nothing is deleted."""
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A state and the actions that lead to it from the initial state."""
+
+    state: State
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came by: a plan, or the states with the most goals."""
+
+    plan: tuple[Action, ...] | None
+    best: Reached | None
+
+
+def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] = lambda: None) -> Found:
+    """What bounded searches for the goal of a draft's task come by; what `check` raises ends them.
+
+    The first one is for the whole goal. Others are for one shape of goals after another, in different orders: what is
+    scarce may be needed for some goals, and be wasted on others.
+    """
+    if task.goal.impossible or is_dead_end(
+        task, task.initial_state, task.goal, work=DEAD_END_WORK, ground_atoms=DEAD_END_WORK
+    ):
+        return Found(None, None)
+    found = _search(task, [task.goal], seed, check)
+    if found.plan is not None:
+        return found
+    shapes = list(_shapes(draft, draft.goal_atoms(), draft.relations.goal).values())
+    orders = [order for order in islice(permutations(shapes), MOST_ORDERS) if len(order) > 1]
+    for order in orders:
+        stages = []
+        reached: list[int] = []
+        for atoms in order:
+            reached += [task.encode(atom[0] - draft.relations.goal, atom[1:]) for atom in atoms]
+            stages.append(Goal(reached))
+        staged = _search(task, [*stages[:-1], task.goal], seed, check)
+        if staged.plan is not None:
+            return staged
+    return found
+
+
+def _search(task: Task, stages: Sequence[Goal], seed: int, check: Callable[[], None]) -> Found:
+    """What a search for one goal after another comes by."""
+    policy = GoalCountPolicy(np.random.default_rng(seed), SPEC)
+    best: Reached | None = None
+    state, before = task.initial_state, list[Action]()
+    nodes = decisions = 0
+    for goal in stages:
+        if goal.holds(state):
+            continue
+        search = JumpSearch(policy, task, goal=goal, weights=(10.0,))
+        steps = chain([search.expand(state, None, ())], search.run())
+        most = -1
+        for node, decision in steps:
+            check()
+            tree = decision.tree
+            candidate = int(tree.goals.argmax())
+            if int(tree.goals[candidate]) > most:
+                most = int(tree.goals[candidate])
+                best = Reached(tree.state_of(candidate), (*before, *node.path(), *tree.path_to(candidate)))
+            nodes, decisions = nodes + len(tree), decisions + 1
+            if nodes * len(task.objects) > MOST_WORK or decisions >= MOST_DECISIONS:
+                break
+        if search.solution is None:
+            return Found(None, best)
+        for action in search.solution:
+            state = successor_state(task, state, action)
+        before += search.solution
+    return Found(tuple(before), best)
+
+
+def walk(task: Task, rng: random.Random, jumps: int, check: Callable[[], None] = lambda: None) -> list[Reached]:
+    """States of a walk of random jumps, without the first one; shorter where there is nowhere to jump."""
+    state = task.initial_state
+    actions: tuple[Action, ...] = ()
+    reached: list[Reached] = []
+    for _ in range(jumps):
+        check()
+        tree = lookahead(task, state, SPEC, task.goal)
+        if len(tree) < 2:
+            break
+        node = rng.randrange(1, len(tree))
+        state, actions = tree.state_of(node), (*actions, *tree.path_to(node))
+        reached.append(Reached(state, actions))
+    return reached
+
+
+def goal_of_state(draft: Draft, rules: Rules, task: Task, state: State, rng: random.Random) -> list[Atom] | None:
+    """A goal that holds in a state of the draft's task and has the shape of the draft's goal; None if there is none.
+
+    A goal that the initial state satisfies is no goal.
+    """
+    relations = draft.relations
+    goal = draft.goal_atoms()
+    atoms = [task.decode(code) for code in state]
+    true = set(atoms)
+    wanted = _shapes(draft, goal, relations.goal)
+    by_shape: dict[tuple[int, ...], list[Atom]] = defaultdict(list)
+    for atom in atoms:
+        by_shape[(atom[0], *(draft.kind[number] for number in atom[1:]))].append(atom)
+    found: list[Atom] = []
+    own = {shape: [i for i in range(1, len(shape)) if _is_own(rules, relations.goal, shape, i - 1)] for shape in wanted}
+    subjects = {atom[i] for shape, old in wanted.items() for atom in old for i in own[shape]}
+    for shape, old in wanted.items():
+        fitting = by_shape.get(shape, [])
+        if own[shape]:
+            fitting = [atom for atom in fitting if all(atom[i] in subjects for i in own[shape])]
+        elif len(fitting) > len(old):
+            fitting = rng.sample(fitting, len(old))
+        found += [(atom[0] + relations.goal, *atom[1:]) for atom in fitting]
+    for atom in goal:
+        if atom[0] >= relations.negated and (atom[0] - relations.negated, *atom[1:]) not in true:
+            found.append(atom)
+    if not found or all(_holds(draft, atom) for atom in found):
+        return None
+    mark = draft.mark()
+    draft.set_goal(found)
+    fits = rules.whole_goal_fits(draft) and all(
+        draft.total[relation] == total for relation, total in rules.totals.items()
+    )
+    draft.undo(mark)
+    return found if fits else None
+
+
+def _shapes(draft: Draft, goal: Sequence[Atom], first: int) -> dict[tuple[int, ...], list[Atom]]:
+    """Positive goal atoms by predicate and kinds."""
+    shapes: dict[tuple[int, ...], list[Atom]] = defaultdict(list)
+    for atom in goal:
+        if first <= atom[0] < draft.relations.negated:
+            shapes[(atom[0] - first, *(draft.kind[number] for number in atom[1:]))].append(atom)
+    return shapes
+
+
+def _is_own(rules: Rules, first: int, shape: tuple[int, ...], position: int) -> bool:
+    """Whether objects at a position of a goal's shape have at most one such atom."""
+    kinds = shape[1:]
+    families = tuple(rules.family(kind) for kind in kinds)
+    feature = (shape[0] + first, position, families[:position] + families[position + 1 :])
+    return rules.is_functional(kinds[position], feature)
+
+
+def _holds(draft: Draft, atom: Atom) -> bool:
+    """Whether a goal atom is satisfied in the initial state."""
+    relations = draft.relations
+    if atom[0] >= relations.negated:
+        return (atom[0] - relations.negated, *atom[1:]) not in draft.atoms
+    return (atom[0] - relations.goal, *atom[1:]) in draft.atoms

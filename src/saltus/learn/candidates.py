@@ -1,0 +1,123 @@
+"""Stage `learn`: the configurations between which a contest chooses.
+
+They differ in what depends on the domain: the features by which trees are pruned, whether moves are free, and whether
+dead ends are looked for. All else is shared, so that their validations compare. Configurations that the given problems
+or the user's settings make equal, or impossible, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from saltus.errors import ConfigurationError
+from saltus.learn.config import Configuration, differences, load_configuration
+from saltus.lookahead.free_moves import find_free_moves
+from saltus.task import Task
+
+CANDIDATES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "aiw-free": ("aiw-ad", ("lookahead.free_moves=true",)),
+    "iw-free": ("iw-ad", ("lookahead.free_moves=true",)),
+    "aiw-free-dead-ends": ("dead-ends", ("lookahead.free_moves=true",)),
+    "iw-free-dead-ends": ("dead-ends", ("lookahead.kind=iw", "lookahead.free_moves=true")),
+    "aiw": ("aiw-ad", ()),
+    "iw": ("iw-ad", ()),
+    "aiw-dead-ends": ("dead-ends", ()),
+    "iw-dead-ends": ("dead-ends", ("lookahead.kind=iw",)),
+}
+"""Named configuration and changes to it, by candidate.
+
+Those that tie rank in this order, small trees first, and where time is short the first ones are tried.
+"""
+
+SHARED = (
+    "lookahead.max_encoded=2000",
+    "lookahead.max_better=32",
+    "training.larger_problems=12",
+    "training.episodes=2000",
+    "training.stop_after=4",
+    "training.validate_seconds=60",
+)
+"""What all candidates have in common; runs end by time, or when they solve everything steadily."""
+
+CPU = (
+    "model.embedding=16",
+    "model.layers=5",
+    "training.steps=16",
+    "training.batch=16",
+    "training.learning_rate=2e-3",
+    "training.validate_every=10",
+)
+"""What they have in common on a CPU, where gradient steps take most of the time."""
+
+FEW_PROBLEMS = 40
+"""With fewer training problems, as many similar ones as `SIMILAR` are made to learn from."""
+
+SIMILAR = 60
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run of a contest."""
+
+    name: str
+    config: str
+    """Name of a configuration."""
+    settings: tuple[str, ...]
+    """Changes to it."""
+    seed: int
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The resolved configuration."""
+        return load_configuration(self.config, self.settings)
+
+    def restarted(self) -> Candidate:
+        """The same candidate with another seed."""
+        return Candidate(f"{self.name}-seed-{self.seed + 1}", self.config, self.settings, self.seed + 1)
+
+
+def shared_settings(tasks: Sequence[Task], device: str) -> tuple[str, ...]:
+    """What all candidates for some training problems have in common; `device` is cpu or cuda."""
+    found = [*SHARED, *(CPU if device == "cpu" else ())]
+    found.append(f"training.cost={'costs' if any(task.has_costs for task in tasks) else 'actions'}")
+    if any(len(task.goal.negative) for task in tasks):
+        found.append("encoding.negative_goals=true")
+    if len(tasks) < FEW_PROBLEMS:
+        found.append(f"training.generated_problems={SIMILAR}")
+    return tuple(found)
+
+
+def candidates_for(tasks: Sequence[Task], device: str, settings: Sequence[str] = (), seed: int = 0) -> list[Candidate]:
+    """The candidates for some training problems, each changed by the user's settings `key=value`.
+
+    Those modulo free moves are left out if no problem has any.
+    """
+    common = (*shared_settings(tasks, device), *settings)
+    has_free_moves = any(find_free_moves(task) is not None for task in tasks)
+    found: dict[Configuration, Candidate] = {}
+    refused: list[ConfigurationError] = []
+    for name, (config, changes) in CANDIDATES.items():
+        candidate = Candidate(name, config, (*changes, *common), seed)
+        try:
+            configuration = candidate.configuration
+        except ConfigurationError as error:
+            refused.append(error)
+            continue
+        if configuration.lookahead.free_moves and not has_free_moves:
+            continue
+        other = found.get(configuration)
+        if other is None or _overruled(candidate, settings) < _overruled(other, settings):
+            found[configuration] = candidate
+    if found:
+        return list(found.values())
+    if refused:
+        raise refused[0]
+    return [Candidate("aiw", "aiw-ad", common, seed)]  # the settings ask for free moves where there are none
+
+
+def _overruled(candidate: Candidate, settings: Sequence[str]) -> int:
+    """How many values of a candidate the user's settings change."""
+    own = load_configuration(candidate.config, candidate.settings[: len(candidate.settings) - len(settings)])
+    return len(differences(own, candidate.configuration))

@@ -1,0 +1,392 @@
+"""Stage `learn`: a contest between configurations, so that `saltus train` needs none.
+
+Takes a folder of problems; gives the folder of a policy. Every candidate (`candidates.py`) is an ordinary run in
+`candidates/NAME`, trained by jobs in processes of their own. Successive halving: all train for equal shares of the
+time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
+not steadily, it is also tried with another seed, and the better of the two is kept.
+
+    contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
+    policy.safetensors    the best policy so far, of whichever run
+    candidates/NAME       the runs
+    grown/                problems grown from the given ones, which all runs share
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from saltus.errors import ConfigurationError, InputError, plural
+from saltus.files import WriteError, write_whole
+from saltus.learn.candidates import Candidate
+from saltus.learn.contest_state import HALVING, LAST, RESTART, WINNER, ContestState, Round
+from saltus.learn.folder import RunFolder
+from saltus.learn.log import read_log
+from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
+from saltus.learn.train_job import TrainJob, TrainResult
+from saltus.learn.validation import Validation
+from saltus.policy import LearnedPolicy
+from saltus.policy.catalogue import RUN_POLICY
+from saltus.process import Finished, LocalRunner, Message, Runner, Stop, run_job
+
+STARTUP = 6.0
+"""Seconds that a job is expected to take before it trains, until that has been measured."""
+
+LEAST_SHARE = 1.0
+"""Shortest time for which a run trains in a round, in seconds; at the end of the contest it is not worth the start."""
+
+TIME_LIMIT = "the time limit"
+DONE = "nothing is left to try"
+STABLE = "the winner's last validations solved every problem"
+
+HELD_SECONDS = 60.0
+"""How long a resumed contest waits for runs of the one before, which save their state."""
+
+
+@dataclass(frozen=True)
+class ContestEvent:
+    """Something that happened in a contest."""
+
+    kind: str
+    """round: one begins or has ended; validation: of a run; leader: another run is ahead; episode: one has passed."""
+    text: str
+    round: int
+    used: float
+    limit: float
+
+
+Tell = Callable[[ContestEvent], None]
+RunJob = Callable[..., TrainResult]
+
+
+class Contest:
+    """A contest; `play` trains, and saves what must be saved."""
+
+    def __init__(
+        self,
+        state: ContestState,
+        folder: Path,
+        *,
+        name: str,
+        slots: int,
+        threads: int | None,
+        device: str = "cpu",
+        publish: Callable[[Path], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        run: RunJob = run_job,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        self.state = state
+        self.folder = folder
+        self.name = name
+        """Name of the problems."""
+        self.slots = slots
+        """Runs in parallel."""
+        self.threads = threads
+        self.device = device
+        self.warn = warn
+        self._publish_to = publish or self._publish
+        self._clock = clock
+        self._run = run
+        self._lock = threading.Lock()
+        self._began = clock() - state.used
+        self._startup = STARTUP
+        self._standings: dict[str, Standing] = {}
+        self._used_by: dict[str, float] = {}
+        self._published: tuple[str, tuple[float, ...]] | None = None
+        self._tell: Tell = lambda event: None
+
+    def __repr__(self) -> str:
+        return f"<Contest {str(self.folder)!r}, {plural(len(self.state.rounds), 'round')}>"
+
+    @property
+    def policy(self) -> Path:
+        """The best policy so far."""
+        return self.folder / RUN_POLICY
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the budget ended the contest."""
+        return self.state.ended_by == TIME_LIMIT
+
+    def run_folder(self, name: str) -> Path:
+        """The folder of a candidate's run."""
+        return self.folder / "candidates" / name
+
+    def best_policy(self) -> LearnedPolicy:
+        """The best policy so far, ready to plan."""
+        return LearnedPolicy.load(self.policy, None, self.device)
+
+    def standings(self) -> list[Standing]:
+        """How all runs that have not failed stand, best first."""
+        known = [entry.name for entry in self.state.candidates if entry.name not in self.state.failed]
+        return ranked([self._standings[name] for name in known if name in self._standings])
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    def play(self, tell: Tell = lambda event: None) -> None:
+        """Trains until the budget is used up or the winner is stable.
+
+        An interrupt ends all runs, which save their state, and is passed on; the contest can be resumed.
+        """
+        self._tell = tell
+        state = self.state
+        with self._held():
+            try:
+                self._began = self._clock() - state.used
+                for candidate in state.candidates:
+                    self._look_at(candidate.name)
+                self._lead()
+                while not state.ended_by:
+                    if not state.rounds or state.rounds[-1].scores:
+                        self._plan()
+                    if not state.ended_by:
+                        self._play_round(state.rounds[-1])
+                        self._close_round(state.rounds[-1])
+            finally:
+                self._save()
+
+    def _plan(self) -> None:
+        """Adds the next round, or ends the contest."""
+        state, left = self.state, self._left()
+        kinds = [entry.kind for entry in state.rounds]
+        alone = state.contestants[0] if len(state.contestants) == 1 else ""
+        least = 1.0 if state.budget.unit == "episodes" else self._startup + LEAST_SHARE
+        if alone in state.stable:
+            state.ended_by = STABLE
+        elif left < least and kinds:
+            state.ended_by = TIME_LIMIT
+        elif not alone and RESTART not in kinds:
+            self._add_round(HALVING, state.contestants, left, halvings(len(state.contestants)) + 2)
+        elif alone and WINNER not in kinds and alone not in state.finished:
+            self._add_round(WINNER, state.contestants, left, 2)
+        elif alone and RESTART not in kinds and needs_restart(self._standings[alone]):
+            again = state.candidate(alone).restarted()
+            state.candidates.append(again)
+            state.contestants.append(again.name)
+            self._look_at(again.name)
+            goes_on = self.slots > 1 and alone not in state.finished
+            self._add_round(RESTART, state.contestants if goes_on else [again.name], left, 1)
+        elif alone not in state.finished:
+            self._add_round(LAST, state.contestants, left, 1)
+        else:
+            state.ended_by = DONE
+        self._save()
+
+    def _add_round(self, kind: str, names: Sequence[str], left: float, parts: int) -> None:
+        """Adds a round that takes one of so many equal parts of what is left."""
+        active = [name for name in names if name not in self.state.finished]
+        share = share_of(self.state.budget.unit, left / parts, len(active), self.slots, self._startup)
+        targets = {name: self._used_by[name] + (share if name in active else 0) for name in names}
+        self.state.rounds.append(Round(kind, targets))
+        text = f"{plural(len(names), 'candidate')}: {', '.join(names)}"
+        if kind != HALVING:
+            text = {WINNER: f"{names[0]} goes on", LAST: f"{names[0]} goes on"}.get(
+                kind, f"{names[-1]}: another seed, since the winner is unsteady or does not solve everything"
+            )
+        unit = "s" if self.state.budget.unit == "seconds" else "episodes"
+        self._say(
+            "round", f"round {len(self.state.rounds)}: {text}" + (f"; {share:,.0f} {unit} each" if active else "")
+        )
+
+    def _play_round(self, current: Round) -> None:
+        state = self.state
+        waiting = [name for name in current.targets if name not in current.done and name not in state.finished]
+        waiting = [name for name in waiting if name not in state.failed]
+        jobs = [self._job(state.candidate(name), current.targets[name]) for name in waiting]
+        for name in waiting:
+            self._wait_for(name)
+        begun: dict[int, float] = {}
+
+        def begin(number: int) -> None:
+            begun[number] = self._clock()
+
+        def run(job: TrainJob, stop: Stop) -> TrainResult:
+            return self._run(job, partial(self._see, Path(job.out).name), stop=stop)
+
+        runner: Runner = LocalRunner(self.slots, run)
+        with closing(runner.run(jobs, begin)) as ended:
+            for entry in ended:
+                self._end_job(current, waiting[entry.number], entry, self._clock() - begun[entry.number])
+
+    def _end_job(self, current: Round, name: str, entry: Finished[TrainResult], seconds: float) -> None:
+        result, state = entry.result, self.state
+        with self._lock:
+            before = self._used_by[name]
+            self._look_at(name)
+            if state.budget.unit == "seconds":
+                self._startup = max(0.0, seconds - (self._used_by[name] - before))
+            current.done.append(name)
+            if result.outcome is not None:
+                state.failed[name] = result.summary
+                self.warn(f"{name}: {result.summary}; its log is {self.run_folder(name) / 'train.log'}")
+            # Where episodes are counted, a run also ends at its target: that does not finish it.
+            elif result.is_stable or (result.is_finished and state.budget.unit == "seconds"):
+                state.finished.append(name)
+            if result.is_stable:
+                state.stable.append(name)
+        self._lead()
+        self._save()
+
+    def _close_round(self, current: Round) -> None:
+        """Decides who goes on."""
+        state = self.state
+        playing = [name for name in state.contestants if name not in state.failed]
+        if not playing:
+            raise InputError(f"no candidate can be trained; {next(iter(state.failed.values()))}")
+        order = ranked([self._standings[name] for name in playing])
+        # Where nothing has been solved there is nothing to go by; but time must not run out before there is a winner.
+        patient = all(entry.dropped for entry in state.rounds[:-1]) and not set(playing) <= set(state.finished)
+        kept = survivors(order, patient=patient) if current.kind == HALVING else order[:1]
+        names = [entry.name for entry in kept]
+        current.dropped = [name for name in state.contestants if name not in names]
+        current.scores = [str(entry) for entry in order]
+        state.contestants = [name for name in playing if name in names]
+        dropped = f"; dropped: {', '.join(current.dropped)}" if current.dropped else ""
+        self._say("round", f"round {len(state.rounds)} is over: {order[0]}{dropped}")
+        self._save()
+
+    # -- runs --------------------------------------------------------------------------------------------------------
+
+    def _job(self, candidate: Candidate, target: float) -> TrainJob:
+        in_episodes = self.state.budget.unit == "episodes"
+        return TrainJob(
+            candidate.name,
+            self.state.problems,
+            str(self.run_folder(candidate.name)),
+            seed=candidate.seed,
+            config=candidate.config,
+            settings=(*candidate.settings, *((f"training.episodes={round(target)}",) if in_episodes else ())),
+            seconds=None if in_episodes else target,
+            grown=str(self.folder / "grown"),
+            yardstick=False,
+            device=self.device,
+            threads=self.threads,
+        )
+
+    def _look_at(self, name: str) -> None:
+        """Reads from its log how a run stands."""
+        log = read_log(RunFolder(self.run_folder(name)).log)
+        self._used_by[name] = log.seconds if self.state.budget.unit == "seconds" else float(log.episodes)
+        unit = self.state.candidate(name).configuration.training.cost
+        self._standings[name] = Standing(name, log.validations, unit)
+
+    def _see(self, name: str, message: Message, result: TrainResult) -> None:
+        """Takes an event of a run, in the thread that supervises it."""
+        if message["event"] == "episode":
+            self._say("episode", name)
+        if message["event"] != "validation":
+            return
+        values: dict[str, Any] = {key: value for key, value in message.items() if key not in ("event", "elapsed")}
+        validation = Validation.from_json(values)
+        with self._lock:
+            standing = self._standings[name]
+            self._standings[name] = Standing(name, (*standing.validations, validation), standing.unit)
+        self._say("validation", f"{name}: episode {validation.episode}: {validation}")
+        self._lead()
+
+    def _lead(self) -> None:
+        """Makes the policy of the best run the policy of the contest, if it is not."""
+        with self._lock:
+            order = [entry for entry in self.standings() if entry.best is not None]
+            if not order:
+                return
+            first, path = order[0], self.run_folder(order[0].name) / RUN_POLICY
+            self.state.winner, self.state.reason = first.name, reason(order)
+            if self._published == (first.name, first.key) or not path.is_file():
+                return
+            changes_hands = self._published is not None and self._published[0] != first.name
+            try:
+                self._publish_to(path)
+            except (WriteError, OSError) as error:
+                self.warn(f"best policy not saved: {error}")
+                return
+            self._published = first.name, first.key
+            self._write()
+        if changes_hands:
+            self._say("leader", f"ahead now: {first}")
+
+    def _publish(self, path: Path) -> None:
+        write_whole(self.policy, path.read_bytes())
+
+    def _wait_for(self, name: str) -> None:
+        """Waits until a run of a contest that was killed has saved its state."""
+        until = time.monotonic() + HELD_SECONDS
+        while self.run_folder(name).is_dir():
+            folder = RunFolder(self.run_folder(name))
+            try:
+                folder.hold()
+            except ConfigurationError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.2)
+                continue
+            folder.close()
+            return
+
+    # -- budget and state --------------------------------------------------------------------------------------------
+
+    def _used(self) -> float:
+        if self.state.budget.unit == "episodes":
+            return sum(self._used_by.values())
+        return self._clock() - self._began
+
+    def _left(self) -> float:
+        return self.state.budget.amount - self._used()
+
+    def _save(self) -> None:
+        with self._lock:
+            self._write()
+
+    def _write(self) -> None:
+        self.state.used = round(self._used(), 3)
+        try:
+            self.state.write(self.folder)
+        except WriteError as error:
+            self.warn(f"state not saved: {error}")
+
+    def _say(self, kind: str, text: str) -> None:
+        self._tell(ContestEvent(kind, text, len(self.state.rounds), self._used(), self.state.budget.amount))
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Keeps other processes from playing in the folder."""
+        folder = RunFolder(self.folder)
+        folder.hold()
+        try:
+            yield
+        finally:
+            folder.close()
+
+    def summary(self, stopped_by: str = "") -> list[str]:
+        """Closing lines for people to read: how the contest ended, who won and why, and where the policy is."""
+        state = self.state
+        used = f"{state.used:,.0f} {'s' if state.budget.unit == 'seconds' else 'episodes'}"
+        why = f"stopped by {stopped_by}" if stopped_by else f"done: {state.ended_by}"
+        tried = f"{plural(len(state.rounds), 'round')} of {plural(len(state.candidates), 'run')}"
+        lines = [f"{self.name}: {why}, after {tried} and {used}"]
+        lines += [f"{name}: {text}" for name, text in state.failed.items()]
+        if not self.policy.exists():
+            if not stopped_by:
+                raise WriteError(f"{self.policy}: cannot be written; the runs are in {self.folder / 'candidates'}")
+            return [*lines, "no policy yet"]
+        return [*lines, f"chosen: {state.reason}", f"policy: {self.policy}"]
+
+
+def share_of(unit: str, amount: float, runs: int, slots: int, startup: float) -> float:
+    """What each of some runs gets of an amount that is for all of them.
+
+    Seconds pass for as many runs at a time as there are slots, and every run takes some to start.
+    """
+    if runs == 0:
+        return 0.0
+    if unit == "episodes":
+        return max(1.0, amount // runs)
+    return max(LEAST_SHARE, amount / math.ceil(runs / slots) - startup)

@@ -1,0 +1,199 @@
+"""Stage `learn`: opening a contest: a new one, or one to be resumed; and how many of its runs go side by side."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from saltus.errors import ConfigurationError
+from saltus.files import WriteError
+from saltus.learn.candidates import candidates_for
+from saltus.learn.config import load_configuration
+from saltus.learn.contest import STARTUP, TIME_LIMIT, Contest, RunJob, share_of
+from saltus.learn.contest_state import FILE, Budget, ContestState
+from saltus.learn.folder import NumberedPolicies
+from saltus.learn.larger import grow_tasks
+from saltus.learn.problems import Problems, listed_problems, load_problems
+from saltus.learn.ranking import halvings
+from saltus.policy.catalogue import find_device
+from saltus.process import run_job
+from saltus.task import find_suite
+
+SECONDS = {"cuda": 600.0, "cpu": 3600.0}
+"""Time for a contest where none is given, by device."""
+
+WORTHWHILE = 20.0
+"""Seconds of training in the first round below which fewer candidates are tried."""
+
+MOST_SLOTS = 8
+"""Most runs side by side on a GPU."""
+
+GPU_BYTES = 4 * 2**30
+"""Memory of a GPU that a run may need."""
+
+READING = ("encoding.negative_goals=true",)
+"""Settings with which problems are read: candidates get them where problems need them."""
+
+
+def open_contest(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    settings: Sequence[str] = (),
+    seed: int | None = None,
+    budget: Budget | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    resume: bool = False,
+    problems: Problems | None = None,
+    publish: Callable[[Path], None] | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+    clock: Callable[[], float] = time.monotonic,
+    run: RunJob = run_job,
+) -> Contest:
+    """A contest that is ready to be played, on the problems in `folder`, in the folder `out`.
+
+    `settings` are texts `key=value` that change every candidate; `seed` (default: 0) is that of all of them; `budget`
+    is what the whole contest may use (default: `SECONDS`), the time before it was resumed included. With `resume` the
+    contest in `out` goes on, with another budget if one is given. `threads` is the number of threads per run (default:
+    one on a CPU, an equal share of the cores on a GPU). `problems` are those in the folder if they have been read
+    already, with `READING`. `publish` is called with the file of every better policy (default: it becomes
+    `policy.safetensors` in `out`).
+    """
+    place, root = find_device(device), Path(out)
+    suite = find_suite(folder)
+    if resume:
+        state = resumed(root, str(Path(folder).resolve()), settings, seed, budget)
+    else:
+        for name in (FILE, "config.json"):
+            if (root / name).exists():
+                raise ConfigurationError(f"{root} already holds a run; --resume goes on with it")
+        problems = problems or load_problems(folder, load_configuration(None, READING))
+        candidates = candidates_for(problems.training, place, settings, seed or 0)
+        for message in problems.warnings:
+            warn(message)
+        limit = budget or Budget(SECONDS[place])
+        tried = affordable(len(candidates), limit, slots_for(place, threads, len(candidates)))
+        if tried < len(candidates):
+            left_out = ", ".join(entry.name for entry in candidates[tried:])
+            warn(f"the time limit is too short for {len(candidates)} candidates; left out: {left_out}")
+        candidates = candidates[:tried]
+        names = [entry.name for entry in candidates]
+        state = ContestState(str(Path(folder).resolve()), seed or 0, list(settings), limit, candidates, names)
+        try:
+            (root / "candidates").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"{root}: cannot be written: {error.strerror or error}") from error
+        begun = clock()
+        grow_tasks(problems, candidates[0].configuration, root / "grown")
+        if limit.unit == "seconds":
+            state.used = clock() - begun
+        state.write(root)
+    slots = slots_for(place, threads, len(state.candidates))
+    return Contest(
+        state,
+        root,
+        name=suite.name,
+        slots=slots,
+        threads=threads or (1 if place == "cpu" else max(1, cores() // slots)),
+        device=place,
+        publish=publish,
+        clock=clock,
+        run=run,
+        warn=warn,
+    )
+
+
+def open_numbered_contest(
+    prefix: str | os.PathLike[str],
+    domain: str | os.PathLike[str],
+    problems: Sequence[str | os.PathLike[str]],
+    *,
+    settings: Sequence[str] = (),
+    seed: int = 0,
+    budget: Budget | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> tuple[Contest, NumberedPolicies]:
+    """A contest on listed problem files that leaves nothing but policies, `prefix`.1, `prefix`.2, …, the last one best.
+
+    Its folder is a temporary one, which is deleted together with the contest: it cannot be resumed. The other arguments
+    are those of `open_contest`.
+    """
+    output = NumberedPolicies(Path(prefix), warn)
+    files = [Path(path) for path in problems]
+    found = listed_problems(Path(domain), files, load_configuration(None, READING))
+    place = Path(tempfile.mkdtemp(prefix="saltus-"))
+    try:
+        (place / "problems" / "training").mkdir(parents=True)
+        shutil.copyfile(domain, place / "problems" / "domain.pddl")
+        for number, path in enumerate(files, 1):
+            shutil.copyfile(path, place / "problems" / "training" / f"{number:05}-{path.stem}.pddl")
+        contest = open_contest(
+            place / "problems",
+            place / "contest",
+            settings=settings,
+            seed=seed,
+            budget=budget,
+            device=device,
+            threads=threads,
+            problems=found,
+            publish=output.take,
+            warn=warn,
+        )
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    weakref.finalize(contest, shutil.rmtree, place, ignore_errors=True)
+    return contest, output
+
+
+def resumed(
+    folder: Path, problems: str, settings: Sequence[str], seed: int | None, budget: Budget | None
+) -> ContestState:
+    """The state of a contest that goes on; only its budget may differ from what it was started with."""
+    state = ContestState.read(folder)
+    if settings and list(settings) != state.settings:
+        raise ConfigurationError("--resume: the contest was started with other settings, --set cannot change them")
+    if seed is not None and seed != state.seed:
+        raise ConfigurationError(f"--resume: the contest's seed is {state.seed}, --seed cannot change it")
+    state.problems = problems
+    if budget is not None:
+        if budget.unit != state.budget.unit:
+            raise ConfigurationError(f"--resume: the contest counts {state.budget.unit}, not {budget.unit}")
+        if state.ended_by == TIME_LIMIT and budget.amount > state.budget.amount:
+            state.ended_by = ""
+        state.budget = budget
+    return state
+
+
+def affordable(candidates: int, budget: Budget, slots: int) -> int:
+    """How many candidates to try so that each trains for a worthwhile time in the first round: all, half, …, or 1."""
+    while candidates > 1 and budget.unit == "seconds":
+        first = budget.amount / (halvings(candidates) + 2)
+        if share_of(budget.unit, first, candidates, slots, STARTUP) >= WORTHWHILE:
+            break
+        candidates = (candidates + 1) // 2
+    return candidates
+
+
+def slots_for(device: str, threads: int | None, candidates: int) -> int:
+    """How many runs go side by side."""
+    slots = max(1, cores() // (threads or 1))
+    if device == "cuda":
+        free, _ = torch.cuda.mem_get_info()
+        slots = min(slots, MOST_SLOTS, max(1, free // GPU_BYTES))
+    return max(1, min(slots, candidates))
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

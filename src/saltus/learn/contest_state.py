@@ -1,0 +1,145 @@
+"""Stage `learn`: where a contest stands, as a file: `contest.json` in its folder.
+
+Written after everything that changes it, so that a contest that was killed goes on where it was. How the candidates did
+is in the logs of their runs; the scores here are for people to read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from saltus.errors import InputError
+from saltus.files import SETTINGS_BYTES, read_whole, write_whole
+from saltus.learn.candidates import Candidate
+from saltus.model.schema import read_value
+from saltus.model.tensor_file import DamageError, kind_of, parse_json
+
+FILE = "contest.json"
+VERSION = 1
+UNITS = ("seconds", "episodes")
+HALVING, WINNER, RESTART, LAST = "halving", "winner", "restart", "last"
+KINDS = (HALVING, WINNER, RESTART, LAST)
+
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a contest may use: seconds by the clock, or episodes of all its runs together."""
+
+    amount: float
+    unit: str = "seconds"
+
+
+@dataclass
+class Round:
+    """Some candidates that train for equal shares."""
+
+    kind: str
+    """halving: the better half goes on; winner: the winner goes on; restart: so does the winner with another seed;
+    last: the better of the two goes on."""
+    targets: dict[str, float]
+    """What each run may have used at the end of the round, in all; by name."""
+    done: list[str] = field(default_factory=list)
+    """Runs that have had their share."""
+    dropped: list[str] = field(default_factory=list)
+    """Runs that do not go on after it."""
+    scores: list[str] = field(default_factory=list)
+    """How all runs of the round stood at its end, best first."""
+
+
+@dataclass
+class ContestState:
+    """A contest: what it was started with, and what came of it so far."""
+
+    problems: str
+    """Folder of the problems."""
+    seed: int
+    settings: list[str]
+    budget: Budget
+    candidates: list[Candidate]
+    contestants: list[str]
+    """Candidates that have not been dropped."""
+    used: float = 0.0
+    """How much of the budget has been used."""
+    rounds: list[Round] = field(default_factory=list)
+    finished: list[str] = field(default_factory=list)
+    """Runs that have ended by themselves."""
+    stable: list[str] = field(default_factory=list)
+    """Runs that have ended because their last validations solved every problem."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Runs that cannot go on, and why."""
+    winner: str = ""
+    reason: str = ""
+    """Why the winner won; empty as long as nothing has been validated."""
+    ended_by: str = ""
+    """What ended the contest; empty as long as it goes on."""
+
+    def candidate(self, name: str) -> Candidate:
+        """The candidate of that name."""
+        return next(entry for entry in self.candidates if entry.name == name)
+
+    def write(self, folder: Path) -> None:
+        """Writes `contest.json`."""
+        write_whole(folder / FILE, json.dumps({"version": VERSION, **asdict(self)}, indent=2) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> ContestState:
+        """What `write` wrote; a missing or damaged file is an `InputError`."""
+        path = folder / FILE
+        if not path.exists():
+            raise InputError(f"{folder}: no contest to resume: there is no {FILE}")
+        try:
+            values = parse_json(read_whole(path, SETTINGS_BYTES))
+            if values.pop("version", None) != VERSION:
+                raise InputError(f"{path}: made by another version of the program")
+            state: ContestState = _read(cls, values, "contest")
+            _check(state)
+        except DamageError as error:
+            raise InputError(f"{path}: damaged: {error}") from error
+        return state
+
+
+def _read(hint: Any, value: Any, where: str) -> Any:
+    """A value of a type: what `read_value` reads, and lists, tuples, objects and dataclasses of such."""
+    origin = get_origin(hint)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise DamageError(f"{where}: expected an object, found {kind_of(value)}")
+        return {key: _read(get_args(hint)[1], entry, f"{where}.{key}") for key, entry in value.items()}
+    if origin in (list, tuple):
+        if not isinstance(value, list):
+            raise DamageError(f"{where}: expected a list, found {kind_of(value)}")
+        return origin(_read(get_args(hint)[0], entry, f"{where}[{i}]") for i, entry in enumerate(value))
+    if is_dataclass(hint):
+        if not isinstance(value, dict) or value.keys() != {entry.name for entry in fields(hint)}:
+            raise DamageError(f"{where}: expected an object with {', '.join(entry.name for entry in fields(hint))}")
+        hints = get_type_hints(hint)
+        made: Any = hint
+        return made(**{key: _read(hints[key], entry, f"{where}.{key}") for key, entry in value.items()})
+    return read_value(hint, value, where)
+
+
+def _check(state: ContestState) -> None:
+    """Raises a `DamageError` for names that do not fit together."""
+    names = {entry.name for entry in state.candidates}
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
+            raise DamageError(f"candidates: {name!r} is no name")
+    if not names or len(names) < len(state.candidates):
+        raise DamageError("candidates: expected some, each with a name of its own")
+    used = [state.contestants, state.finished, state.stable, state.failed, [state.winner] if state.winner else []]
+    used += [group for entry in state.rounds for group in (entry.targets, entry.done, entry.dropped)]
+    for group in used:
+        for name in group:
+            if name not in names:
+                raise DamageError(f"there is no candidate {name!r}")
+    for entry in state.rounds:
+        if entry.kind not in KINDS:
+            raise DamageError(f"rounds: kind is {entry.kind!r}, expected one of {', '.join(KINDS)}")
+    if state.budget.unit not in UNITS or not state.budget.amount > 0:
+        raise DamageError(f"budget: expected more than 0 {' or '.join(UNITS)}")

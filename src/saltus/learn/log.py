@@ -1,0 +1,83 @@
+"""Stage `learn`: the log of a run: events to lines of JSON and back, and to TensorBoard's curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saltus.files import parse_object, read_lines
+from saltus.learn.events import EpisodeReport, Event
+from saltus.learn.saved_state import seconds, whole
+from saltus.learn.validation import Coverage, Validation
+from saltus.model.schema import read_value
+from saltus.model.tensor_file import DamageError
+
+
+def log_entry(event: Event) -> dict[str, Any]:
+    """Plain values of an event, for the log."""
+    if isinstance(event, EpisodeReport):
+        return {"kind": event.kind, **event.to_json()}
+    larger = event.larger
+    return {
+        "kind": event.kind,
+        "episode": event.episode,
+        "solved": event.held_out.solved,
+        "problems": event.held_out.problems,
+        "jumps": event.held_out.jumps,
+        "actions": event.held_out.actions,
+        "cost": event.held_out.cost,
+        "larger_solved": larger.solved if larger is not None else None,
+        "larger_problems": larger.problems if larger is not None else None,
+        "larger_jumps": larger.jumps if larger is not None else None,
+        "larger_actions": larger.actions if larger is not None else None,
+        "larger_cost": larger.cost if larger is not None else None,
+        "td_error": event.td_error,
+    }
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """What the log of a run says about it."""
+
+    episodes: int = 0
+    seconds: float = 0.0
+    validations: tuple[Validation, ...] = ()
+
+
+def read_log(path: Path) -> LoggedRun:
+    """The run of a log, which may be growing; lines that cannot be read are ignored, and a missing log is empty."""
+    episodes, elapsed = 0, 0.0
+    validations: dict[int, Validation] = {}
+    for line in read_lines(str(path)) if path.exists() else ():
+        try:
+            entry = parse_object(line)
+            episode = whole(entry, "episode")
+            if entry.get("kind") == "validation":
+                larger = _coverage(entry, "larger_") if entry["larger_problems"] is not None else None
+                validations[episode] = Validation(episode, _coverage(entry, ""), larger, seconds(entry, "td_error"))
+            episodes, elapsed = episode, seconds(entry, "elapsed")
+        except (ValueError, KeyError, DamageError):
+            continue
+    return LoggedRun(episodes, elapsed, tuple(validations.values()))
+
+
+def _coverage(entry: Mapping[str, Any], prefix: str) -> Coverage:
+    problems, solved, jumps, actions = (
+        whole(entry, f"{prefix}{name}") for name in ("problems", "solved", "jumps", "actions")
+    )
+    return Coverage(problems, solved, jumps, actions, read_value(float | None, entry.get(f"{prefix}cost"), "cost"))
+
+
+def scalars(event: Event) -> dict[str, float]:
+    """Values of an event for TensorBoard, by curve."""
+    if isinstance(event, EpisodeReport):
+        names = ("loss", *event.losses, "success", "jumps", "temperature", "learning_rate")
+        values = event.to_json()
+        curves = {f"training/{name}": float(values[name]) for name in names}
+        return curves | {"speed/steps_per_second": event.steps_per_second}
+    curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
+    if event.larger is not None and event.larger.problems:
+        curves["validation/larger_coverage"] = event.larger.share
+    return curves

@@ -1,0 +1,108 @@
+"""Stage `learn`: who is ahead in a contest between runs, who goes on, and why. Pure functions of validations.
+
+Runs are compared by their best validation: solved validation and larger problems together, then the length of the plans
+(their cost where problems have action costs), then the number of jumps. Remaining ties go to the run that is listed
+first: candidates with smaller trees are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from saltus.learn.validation import Coverage, Validation
+
+STEADY_VALIDATIONS = 4
+"""Last validations by which a run is judged to be steady."""
+
+STEADY_SPREAD = 0.05
+"""Share of the problems by which the solved ones may differ between these validations."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a run does in a contest."""
+
+    name: str
+    validations: tuple[Validation, ...] = ()
+    unit: str = "actions"
+    """What the run counts: actions or costs."""
+
+    @property
+    def best(self) -> Validation | None:
+        """The best validation; None before the first one."""
+        return max(self.validations, key=lambda entry: _key(entry, self.unit), default=None)
+
+    @property
+    def key(self) -> tuple[float, ...]:
+        """What runs are compared by, the larger the better."""
+        return _key(self.best, self.unit) if self.best is not None else (-1.0,)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the best validation solved every problem."""
+        return self.best is not None and self.best.complete
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether there are enough validations, and the last ones solved about equally many problems."""
+        last = self.validations[-STEADY_VALIDATIONS:]
+        if len(last) < STEADY_VALIDATIONS:
+            return False
+        counts = [solved(entry) for entry in last]
+        return max(counts) - min(counts) <= STEADY_SPREAD * max(_problems(entry) for entry in self.validations)
+
+    def __str__(self) -> str:
+        if self.best is None:
+            return f"{self.name}: not validated yet"
+        held_out, larger = self.best.held_out, self.best.larger
+        parts = f"{held_out.solved} of {held_out.problems}"
+        if larger is not None and larger.problems:
+            parts += f" and {larger.solved} of {larger.problems} larger"
+        length = held_out.length(self.unit) + (larger.length(self.unit) if larger is not None else 0)
+        unit = "cost" if self.unit == "costs" and held_out.cost is not None else "actions"
+        return f"{self.name}: {parts}, {f'cost {length:,.0f}' if unit == 'cost' else f'{length:,.0f} actions'}"
+
+
+def solved(validation: Validation) -> int:
+    """Number of problems solved, validation and larger ones together."""
+    return validation.held_out.solved + (validation.larger.solved if validation.larger is not None else 0)
+
+
+def _problems(validation: Validation) -> int:
+    return validation.held_out.problems + (validation.larger.problems if validation.larger is not None else 0)
+
+
+def _key(validation: Validation, unit: str) -> tuple[float, ...]:
+    larger = validation.larger or Coverage(0, 0, 0, 0)
+    return *validation.key("larger", unit), -float(validation.held_out.jumps + larger.jumps)
+
+
+def ranked(standings: Sequence[Standing]) -> list[Standing]:
+    """The runs, best first; the order of runs that tie stays."""
+    return sorted(standings, key=lambda entry: entry.key, reverse=True)
+
+
+def survivors(standings: Sequence[Standing], *, patient: bool = False) -> list[Standing]:
+    """The better half, rounded up, best first; with `patient`, all runs as long as none has solved anything."""
+    order = ranked(standings)
+    if patient and order[0].key[0] <= 0:
+        return order
+    return order[: math.ceil(len(order) / 2)]
+
+
+def halvings(runs: int) -> int:
+    """Rounds until one of so many runs is left."""
+    return math.ceil(math.log2(runs)) if runs > 1 else 0
+
+
+def needs_restart(standing: Standing) -> bool:
+    """Whether a run should be tried again with another seed: it does not solve every problem, or not steadily."""
+    return not (standing.is_complete and standing.is_steady)
+
+
+def reason(standings: Sequence[Standing]) -> str:
+    """Why the best run was chosen: its score, and that of the next."""
+    first, *others = ranked(standings)
+    return f"{first}; next: {others[0]}" if others else str(first)

@@ -1,0 +1,566 @@
+"""The contest behind `saltus train`: who goes on and why, what is saved, and how it goes on after a kill."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tests.learn.small import small_tasks
+from tests.learn.test_run import FAST, options, suite, wait_until
+from tests.process.doubles import PROGRAM
+
+from saltus.cli.main import run as command
+from saltus.cli.train import contest_shown
+from saltus.errors import ConfigurationError, InputError
+from saltus.learn import Budget, Contest, ContestEvent, Coverage, Validation, open_contest
+from saltus.learn.candidates import CANDIDATES, candidates_for
+from saltus.learn.contest import share_of
+from saltus.learn.contest_opening import affordable, slots_for
+from saltus.learn.contest_state import ContestState
+from saltus.learn.log import log_entry, read_log
+from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
+from saltus.learn.train_job import TrainJob, TrainResult
+from saltus.model.policy_file import load_policy_file
+from saltus.policy.outcome import Outcome
+
+__all__ = ["suite"]  # the fixture
+
+TINY = [text for text in FAST if not text.startswith("validation_jumps")]
+
+
+def validation(episode: int, solved: int, larger: int | None = None, actions: int = 100, jumps: int = 50) -> Validation:
+    """A validation on ten problems, and on ten larger ones."""
+    more = None if larger is None else Coverage(10, larger, jumps, actions)
+    return Validation(episode, Coverage(10, solved, jumps, actions), more, 0.5)
+
+
+def standing(name: str, *validations: Validation) -> Standing:
+    """How a run stands."""
+    return Standing(name, validations)
+
+
+class TestRanking:
+    """Pure functions of made-up scores."""
+
+    def test_coverage_then_actions_then_jumps_then_the_order_of_the_list(self) -> None:
+        order = [
+            standing("unvalidated"),
+            standing("small", validation(1, 9)),
+            standing("tied", validation(1, 10, 9, 200, 40)),
+            standing("first", validation(1, 10, 9, 200, 40)),
+            standing("jumpy", validation(1, 10, 9, 200, 41)),
+            standing("long", validation(1, 10, 9, 201, 10)),
+            standing("spread", validation(1, 9, 9, 10, 10)),
+            standing("best", validation(1, 2), validation(2, 10, 10, 900, 900), validation(3, 0)),
+        ]
+        names = [entry.name for entry in ranked(order)]
+        assert names == ["best", "tied", "first", "jumpy", "long", "spread", "small", "unvalidated"]
+
+    def test_costs_count_where_the_run_counts_them(self) -> None:
+        def cost(name: str, actions: int, price: float) -> Standing:
+            return Standing(name, (Validation(1, Coverage(1, 1, 1, actions, price), None, 0.0),), "costs")
+
+        assert [entry.name for entry in ranked([cost("short", 5, 90.0), cost("cheap", 9, 10.0)])] == ["cheap", "short"]
+        assert str(cost("cheap", 9, 10.0)) == "cheap: 1 of 1, cost 10"
+
+    def test_the_better_half_goes_on(self) -> None:
+        runs = [standing(str(i), validation(1, i)) for i in range(5)]
+        assert [entry.name for entry in survivors(runs)] == ["4", "3", "2"]
+        assert [entry.name for entry in survivors(runs[:2])] == ["1"]
+
+    def test_patience_keeps_all_only_where_nothing_is_solved(self) -> None:
+        nothing = [standing("a", validation(1, 0)), standing("b", validation(1, 0)), standing("c")]
+        assert len(survivors(nothing, patient=True)) == 3
+        assert len(survivors(nothing)) == 2
+        assert len(survivors([*nothing, standing("d", validation(1, 1))], patient=True)) == 2
+
+    @pytest.mark.parametrize(("runs", "rounds"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (8, 3)])
+    def test_rounds(self, runs: int, rounds: int) -> None:
+        assert halvings(runs) == rounds
+        left, counted = [standing(str(i), validation(1, i)) for i in range(runs)], 0
+        while len(left) > 1:
+            left, counted = survivors(left), counted + 1
+        assert counted == rounds
+
+    def test_unsteady_or_incomplete_runs_are_tried_again(self) -> None:
+        complete = [validation(i, 10, 10) for i in range(4)]
+        assert not needs_restart(standing("steady", *complete))
+        assert not needs_restart(standing("one problem less", *complete[:3], validation(4, 10, 9)))
+        assert needs_restart(standing("two problems less", *complete[:3], validation(4, 10, 8)))
+        assert not needs_restart(standing("long ago", validation(0, 0), *complete))
+        assert needs_restart(standing("too early to say", *complete[:3]))
+        assert needs_restart(standing("steadily incomplete", *(validation(i, 10, 9) for i in range(4))))
+        assert needs_restart(standing("unvalidated"))
+
+    def test_the_reason_names_the_next(self) -> None:
+        runs = [standing("iw", validation(1, 7, 6, 50)), standing("aiw-free", validation(1, 10, 10, 150))]
+        assert reason(runs) == (
+            "aiw-free: 10 of 10 and 10 of 10 larger, 300 actions; next: iw: 7 of 10 and 6 of 10 larger, 100 actions"
+        )
+        assert reason(runs[:1]) == "iw: 7 of 10 and 6 of 10 larger, 100 actions"
+
+
+class TestCandidates:
+    """Which configurations compete."""
+
+    def test_free_moves_only_where_there_are_any(self) -> None:
+        free = candidates_for(small_tasks("ferry", 2), "cpu")
+        assert [entry.name for entry in free] == list(CANDIDATES)
+        assert sum(entry.configuration.lookahead.free_moves for entry in free) == 4
+        fixed = candidates_for(small_tasks("blocksworld", 2), "cpu")
+        assert [entry.name for entry in fixed] == ["aiw", "iw", "aiw-dead-ends", "iw-dead-ends"]
+        assert not any(entry.configuration.lookahead.free_moves for entry in fixed)
+
+    def test_all_share_what_their_scores_depend_on(self) -> None:
+        specs = [entry.configuration for entry in candidates_for(small_tasks("ferry", 2), "cuda", seed=7)]
+        assert {(spec.training.cost, spec.training.larger_problems, spec.model.embedding) for spec in specs} == {
+            ("actions", 12, 32)
+        }
+        assert {(spec.lookahead.max_encoded, spec.lookahead.max_better) for spec in specs} == {(2000, 32)}
+        assert {spec.lookahead.dead_ends: spec.training.searches for spec in specs} == {"successors": 0, "relaxed": 4}
+        assert {entry.seed for entry in candidates_for(small_tasks("ferry", 2), "cpu", seed=7)} == {7}
+
+    def test_settings_change_all_and_merge_those_that_they_make_equal(self) -> None:
+        tasks = small_tasks("ferry", 2)
+        wide = candidates_for(tasks, "cpu", ["embedding=24"])
+        assert {entry.configuration.model.embedding for entry in wide} == {24}
+        same = candidates_for(tasks, "cpu", ["lookahead.kind=iw"])
+        assert [entry.name for entry in same] == ["iw-free", "iw-free-dead-ends", "iw", "iw-dead-ends"]
+        assert len(candidates_for(tasks, "cpu", ["width=2"])) == 4  # free moves need width 1
+
+    def test_settings_that_suit_no_candidate_are_an_error(self) -> None:
+        with pytest.raises(ConfigurationError, match="epsiodes"):
+            candidates_for(small_tasks("ferry", 2), "cpu", ["epsiodes=1"])
+
+    def test_free_moves_asked_for_in_vain(self) -> None:
+        (only,) = candidates_for(small_tasks("blocksworld", 2), "cpu", ["free_moves=true"])
+        assert only.name == "aiw"
+
+
+@pytest.mark.parametrize(
+    ("unit", "amount", "runs", "slots", "share"),
+    [
+        ("seconds", 100, 8, 8, 94),
+        ("seconds", 100, 8, 2, 19),
+        ("seconds", 100, 3, 2, 44),
+        ("seconds", 5, 8, 2, 1),
+        ("seconds", 100, 0, 2, 0),
+        ("episodes", 100, 8, 8, 12),
+        ("episodes", 3, 8, 8, 1),
+    ],
+)
+def test_shares(unit: str, amount: float, runs: int, slots: int, share: float) -> None:
+    assert share_of(unit, amount, runs, slots, 6.0) == share
+
+
+def test_runs_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU one per core, on a GPU as many as its memory and the cores allow, eight at most."""
+    monkeypatch.setattr("saltus.learn.contest_opening.cores", lambda: 16)
+    assert [slots_for("cpu", threads, 8) for threads in (None, 4, 32)] == [8, 4, 1]
+    assert slots_for("cpu", None, 3) == 3
+    for gigabytes, slots in ((139, 8), (24, 6), (2, 1)):
+        monkeypatch.setattr("torch.cuda.mem_get_info", lambda free=gigabytes: (free * 2**30, 139 * 2**30))
+        assert slots_for("cuda", None, 8) == slots
+    assert slots_for("cuda", None, 20) == 1
+
+
+def test_fewer_candidates_where_time_is_short() -> None:
+    assert [affordable(8, Budget(seconds), 8) for seconds in (600, 130, 129)] == [8, 8, 4]
+    assert [affordable(8, Budget(seconds), 2) for seconds in (3600, 300, 120, 10)] == [8, 4, 2, 1]
+    assert affordable(8, Budget(1, "episodes"), 1) == 8
+
+
+# -- contests with runs that are made up -----------------------------------------------------------------------------
+
+
+@dataclass
+class Script:
+    """Runs that solve what they are told to at every episode, and how often each was started."""
+
+    solves: Callable[[str, int], Validation]
+    stops: Callable[[TrainJob], bool] = lambda job: False
+    """Whether the job is interrupted after its first episode."""
+    fails: str = ""
+    started: list[tuple[str, int]] = field(default_factory=list)
+    """Name and target of every job."""
+
+    def __call__(self, job: TrainJob, watch: Any, stop: Any = None) -> TrainResult:
+        folder, name = Path(job.out), Path(job.out).name
+        target = int(job.settings[-1].removeprefix("training.episodes="))
+        self.started.append((name, target))
+        if name == self.fails:
+            return TrainResult("failed, exit code 32: boom", Outcome.CRASH)
+        folder.mkdir(parents=True, exist_ok=True)
+        known = list(read_log(folder / "log.jsonl").validations)
+        for episode in range(len(known) + 1, target + 1):
+            event = self.solves(name, episode)
+            known.append(event)
+            with (folder / "log.jsonl").open("a") as log:
+                log.write(json.dumps({**log_entry(event), "elapsed": float(episode)}) + "\n")
+            (folder / "policy.safetensors").write_text(f"{name} {event.held_out.solved}")
+            watch({"event": "validation", "elapsed": 1.0, **event.to_json()}, TrainResult("running"))
+            if self.stops(job):
+                raise KeyboardInterrupt
+            if [entry.complete for entry in known[-4:]] == [True] * 4:
+                return TrainResult("done", None, is_finished=True, is_stable=True)
+        return TrainResult("done", None, is_finished=True)
+
+
+def by_rank(order: list[str], complete: bool = True) -> Callable[[str, int], Validation]:
+    """Runs that solve all the more problems, the earlier they are in a list; unless `complete`, none solves all."""
+
+    def solves(name: str, episode: int) -> Validation:
+        place = order.index(name) if name in order else len(order)
+        return validation(episode, 10, 10 - place if complete else 9 - place, 100 + place)
+
+    return solves
+
+
+@pytest.fixture
+def ferries(tmp_path: Path) -> Path:
+    """A folder of problems whose domain has free moves."""
+    assert command(["generate", "ferry", "--split", "training", "--count", "4", "--out", str(tmp_path / "ferry")]) == 0
+    return tmp_path / "ferry"
+
+
+def opened(folder: Path, out: Path, script: Script, episodes: int = 200, **other: Any) -> Contest:
+    """A contest with made-up runs, one after the other."""
+    contest = open_contest(folder, out, budget=Budget(episodes, "episodes"), device="cpu", run=script, **other)
+    contest.slots = 1
+    return contest
+
+
+def comparable(out: Path) -> dict[str, Any]:
+    """The state of a contest."""
+    values: dict[str, Any] = json.loads((out / "contest.json").read_text())
+    return values
+
+
+def test_the_better_half_goes_on_until_one_is_left(ferries: Path, tmp_path: Path) -> None:
+    order = ["iw", "aiw-free", "iw-free-dead-ends", "aiw-dead-ends", "iw-free", "aiw"]
+    script, told = Script(by_rank(order)), list[ContestEvent]()
+    contest = opened(ferries, tmp_path / "out", script)
+    contest.play(told.append)
+    names = [name for name, _ in script.started]
+    assert sorted(names[:8]) == sorted(CANDIDATES)
+    # All that solve everything stably wait; others go on.
+    assert [sorted(entry.targets) for entry in contest.state.rounds] == [
+        sorted(CANDIDATES),
+        sorted(order[:4]),
+        sorted(order[:2]),
+    ]
+    assert "iw" not in names[8:]
+    assert contest.state.ended_by == "the winner's last validations solved every problem"
+    assert contest.state.winner == "iw"
+    assert contest.policy.read_text() == "iw 10"
+    lines = contest.summary()
+    assert (
+        "chosen: iw: 10 of 10 and 10 of 10 larger, 200 actions; next: aiw-free: 10 of 10 and 9 of 10 larger" in lines[1]
+    )
+    assert lines[-1] == f"policy: {tmp_path / 'out' / 'policy.safetensors'}"
+    rounds = [event.text for event in told if event.kind == "round"]
+    assert rounds[0] == f"round 1: 8 candidates: {', '.join(CANDIDATES)}; 5 episodes each"
+    assert rounds[1].startswith("round 1 is over: iw: 10 of 10 and 10 of 10 larger, 200 actions; dropped: ")
+    used = [event.used for event in told]
+    assert used == sorted(used)
+    assert used[-1] <= 200
+
+
+def test_the_best_policy_so_far_is_always_there(ferries: Path, tmp_path: Path) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def solves(name: str, episode: int) -> Validation:
+        if (tmp_path / "out" / "policy.safetensors").exists():
+            leader, count = (tmp_path / "out" / "policy.safetensors").read_text().split()
+            seen.append((leader, int(count)))
+        return validation(episode, {"aiw-free": 3, "iw": 5}.get(name, 1))
+
+    contest = opened(ferries, tmp_path / "out", Script(solves), 80)
+    told: list[ContestEvent] = []
+    contest.play(told.append)
+    assert seen[0] == ("aiw-free", 3)
+    assert seen[-1] == ("iw", 5)
+    assert [count for _, count in seen] == sorted(count for _, count in seen)
+    assert [event.text for event in told if event.kind == "leader"] == ["ahead now: iw: 5 of 10, 100 actions"]
+
+
+def test_an_incomplete_winner_is_tried_with_another_seed_and_the_better_one_kept(ferries: Path, tmp_path: Path) -> None:
+    for better in (True, False):
+        order = ["iw-seed-4", "iw"] if better else ["iw", "iw-seed-4"]
+        contest = opened(ferries, tmp_path / str(better), Script(by_rank(order, complete=False)), seed=3)
+        contest.play()
+        assert [entry.kind for entry in contest.state.rounds[-2:]] == ["winner", "restart"]
+        assert list(contest.state.rounds[-1].targets) == ["iw-seed-4"]
+        assert contest.state.candidate("iw-seed-4").seed == 4
+        assert contest.state.winner == order[0]
+        assert contest.policy.read_text() == f"{order[0]} 10"
+        assert contest.state.ended_by == "the time limit"
+
+
+def test_a_longer_budget_lets_the_winner_go_on(ferries: Path, tmp_path: Path) -> None:
+    script = Script(by_rank(["iw"], complete=False))
+    opened(ferries, tmp_path / "out", script, 160).play()
+    first = len(script.started)
+    again = opened(ferries, tmp_path / "out", script, 200, resume=True)
+    again.play()
+    assert [name for name, _ in script.started[first:]] == ["iw"]
+    assert again.state.rounds[-1].kind == "last"
+    opened(ferries, tmp_path / "out", script, 200, resume=True).play()  # nothing is left
+    assert len(script.started) == first + 1
+
+
+def test_an_unsteady_winner_is_restarted(ferries: Path, tmp_path: Path) -> None:
+    def solves(name: str, episode: int) -> Validation:
+        return validation(episode, 10, 10 if episode % 2 else 5) if name == "aiw" else validation(episode, 1)
+
+    contest = opened(ferries, tmp_path / "out", Script(solves))
+    contest.play()
+    assert "aiw-seed-1" in contest.state.rounds[-1].targets
+    assert contest.state.winner == "aiw"
+
+
+def test_nobody_is_dropped_at_first_if_nothing_is_solved(ferries: Path, tmp_path: Path) -> None:
+    contest = opened(ferries, tmp_path / "out", Script(lambda name, episode: validation(episode, 0)))
+    contest.play()
+    assert [len(entry.targets) for entry in contest.state.rounds[:4]] == [8, 8, 4, 2]
+    assert contest.state.winner == "aiw-free"
+
+
+def test_a_run_that_fails_is_dropped_and_named(ferries: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    contest = opened(ferries, tmp_path / "out", Script(by_rank(["iw"]), fails="aiw"), warn=told.append)
+    contest.play()
+    assert contest.state.failed == {"aiw": "failed, exit code 32: boom"}
+    assert any(line.startswith("aiw: failed, exit code 32: boom; its log is ") for line in told)
+    assert "aiw: failed, exit code 32: boom" in contest.summary()
+    only = opened(ferries, tmp_path / "all", Script(by_rank([]), fails="aiw"), settings=["free_moves=false"])
+    only.state.candidates, only.state.contestants = [only.state.candidate("aiw")], ["aiw"]
+    with pytest.raises(InputError, match="no candidate can be trained; failed, exit code 32: boom"):
+        only.play()
+
+
+@pytest.mark.parametrize("stopped", [0, 5, 9, 13, 15])
+def test_a_contest_that_was_interrupted_ends_as_if_it_was_not(ferries: Path, tmp_path: Path, stopped: int) -> None:
+    """Rounds and jobs that were finished are not repeated; the interrupted job goes on to its target."""
+    order = ["iw", "aiw-free", "iw-free-dead-ends", "aiw-dead-ends", "iw-free", "aiw"]
+    whole = Script(by_rank(order, complete=False))
+    opened(ferries, tmp_path / "whole", whole).play()
+    assert len(whole.started) > 15
+    script = Script(by_rank(order, complete=False))
+    script.stops = lambda job: len(script.started) == stopped + 1
+    with pytest.raises(KeyboardInterrupt):
+        opened(ferries, tmp_path / "out", script).play()
+    assert (tmp_path / "out" / "policy.safetensors").exists()
+    assert len(script.started) == stopped + 1
+    script.stops = lambda job: False
+    again = open_contest(ferries, tmp_path / "out", resume=True, device="cpu", run=script)  # with the same budget
+    again.slots = 1
+    again.play()
+    assert script.started[: stopped + 1] == whole.started[: stopped + 1]
+    assert script.started[stopped + 1 :] == whole.started[stopped:]
+    assert comparable(tmp_path / "out") == comparable(tmp_path / "whole")
+
+
+def test_time_is_divided_by_the_clock(ferries: Path, tmp_path: Path) -> None:
+    """A budget in seconds: shares are what the clock leaves, less what runs take to start."""
+    now = [1000.0]
+    asked: list[tuple[str, float]] = []
+
+    def run(job: TrainJob, watch: Any, stop: Any = None) -> TrainResult:
+        assert job.seconds is not None
+        folder = Path(job.out)
+        folder.mkdir(parents=True, exist_ok=True)
+        before = read_log(folder / "log.jsonl")
+        asked.append((folder.name, job.seconds))
+        now[0] += job.seconds - before.seconds + 10  # ten seconds to start
+        event = validation(before.episodes + 1, 5 + ("iw" in folder.name))
+        with (folder / "log.jsonl").open("a") as log:
+            log.write(json.dumps({**log_entry(event), "elapsed": job.seconds}) + "\n")
+        (folder / "policy.safetensors").write_text("policy")
+        return TrainResult("stopped")
+
+    contest = open_contest(
+        ferries, tmp_path / "out", budget=Budget(2000), device="cpu", threads=10**6, run=run, clock=lambda: now[0]
+    )
+    assert contest.slots == 1
+    contest.play()
+    # 8 candidates, five parts: 400 s for the first round, 50 s each, of which 6 are expected for the start.
+    assert [seconds for _, seconds in asked[:8]] == [44.0] * 8
+    assert contest.state.used == pytest.approx(2000, abs=12)
+    assert contest.is_out_of_time
+    assert [entry.kind for entry in contest.state.rounds] == ["halving"] * 3 + ["winner", "restart"]
+    assert any("longer" in line or "time limit" in line for line in contest.summary())
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_progress_fits_the_terminal(ferries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """The line that stays at the bottom does; others are as long as they are."""
+    written = io.StringIO()
+    terminal = Console(file=written, force_terminal=True, width=width, soft_wrap=True, color_system=None)
+    monkeypatch.setattr("saltus.cli.output.error_console", lambda: terminal)
+    contest = opened(ferries, tmp_path / "out", Script(by_rank(["iw-free-dead-ends"])))
+    with contest_shown(contest) as show:
+        contest.play(show)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", written.getvalue().replace("\r", "\n")).splitlines()
+    bars = [line.rstrip() for line in lines if "/200 " in line]
+    assert bars
+    assert max(len(line) for line in bars) <= width
+    assert any("round 1" in line for line in bars)
+    assert any(line.startswith("iw-free: episode 1: validation 10 of 10") for line in lines)
+
+
+class TestRefused:
+    """What cannot be resumed, or is no contest."""
+
+    @pytest.fixture
+    def played(self, ferries: Path, tmp_path: Path) -> Path:
+        """The folder of a contest that has ended."""
+        opened(ferries, tmp_path / "out", Script(by_rank(["iw"])), settings=["embedding=8"]).play()
+        return tmp_path / "out"
+
+    def test_other_settings_or_seeds(self, ferries: Path, played: Path) -> None:
+        with pytest.raises(ConfigurationError, match="other settings"):
+            open_contest(ferries, played, settings=["embedding=16"], resume=True, device="cpu")
+        with pytest.raises(ConfigurationError, match="seed is 0"):
+            open_contest(ferries, played, seed=1, resume=True, device="cpu")
+        with pytest.raises(ConfigurationError, match="counts episodes"):
+            open_contest(ferries, played, budget=Budget(5), resume=True, device="cpu")
+        with pytest.raises(ConfigurationError, match="already holds a run"):
+            open_contest(ferries, played, device="cpu")
+
+    @pytest.mark.parametrize(
+        ("old", "new", "words"),
+        [
+            ('"version": 1', '"version": 2', "another version"),
+            ('"used": ', '"used": "x" ', "not JSON"),
+            ('"kind": "halving"', '"kind": "fun"', "kind is 'fun'"),
+            ('"winner": "iw"', '"winner": "nobody"', "no candidate 'nobody'"),
+            ('"name": "iw"', '"name": "../iw"', "is no name"),
+            ('"unit": "episodes"', '"unit": "miles"', "budget"),
+            ('"reason"', '"season"', "expected an object with"),
+            ('"stable": [', '"stable": [3, ', "expected a text|expected text|stable"),
+        ],
+    )
+    def test_damage_is_told(self, ferries: Path, played: Path, old: str, new: str, words: str) -> None:
+        text = (played / "contest.json").read_text()
+        assert old in text
+        (played / "contest.json").write_text(text.replace(old, new, 1))
+        with pytest.raises(InputError, match=words):
+            open_contest(ferries, played, resume=True, device="cpu")
+
+    def test_the_state_survives_writing(self, played: Path, tmp_path: Path) -> None:
+        state = ContestState.read(played)
+        state.write(tmp_path)
+        assert ContestState.read(tmp_path) == state
+        assert replace(state, used=state.used + 1) != state
+
+    def test_a_contest_is_no_single_run(self, ferries: Path, played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for option in (["--config", "tiny"], ["--from", "ferry"]):
+            assert command(["train", str(ferries), "--out", str(played), "--resume", *option]) == 33
+            assert f"{option[0]} is for single runs" in capsys.readouterr().err
+
+    def test_no_limit(self, ferries: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command(["train", str(ferries), "--out", str(tmp_path / "new"), "--time-limit", "none"]) == 33
+        assert "a contest divides its time" in capsys.readouterr().err
+        assert not (tmp_path / "new").exists()
+
+
+# -- contests with runs that train -----------------------------------------------------------------------------------
+
+
+def short(*extra: str, episodes: int = 1) -> list[str]:
+    """Options of a contest whose runs end after so many episodes."""
+    settings = [*TINY, "generated_problems=0", "validation_jumps=4", f"episodes={episodes}", "free_moves=false", *extra]
+    return ["--device", "cpu", *(part for text in settings for part in ("--set", text))]
+
+
+def test_train_chooses_by_itself(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder of a contest serves as the folder of a run: it plans, it is listed, it is reported on."""
+    out = tmp_path / "out"
+    limited = ["--time-limit", "10h"]
+    assert command(["train", str(suite), "--out", str(out), *limited, *short("lookahead.kind=aiw")]) == 0
+    shown = capsys.readouterr()
+    assert "chosen: aiw" in shown.out
+    assert "round 1: 2 candidates: aiw, aiw-dead-ends; " in shown.err
+    state = comparable(out)
+    record = load_policy_file(out / "policy.safetensors").record
+    dead_ends = record["configuration"]["lookahead"]["dead_ends"]
+    assert dead_ends == ("relaxed" if "dead-ends" in state["winner"] else "successors")
+    assert record["configuration"]["training"]["cost"] == "actions"
+    assert len(list((out / "candidates").glob("*/log.jsonl"))) == 3  # the winner twice
+    assert command(["policies", str(out / "policy.safetensors")]) == 0
+    capsys.readouterr()
+    assert command(["report", "--run", str(out), "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert {row["cells"][1] for row in table["rows"]} == {"aiw", "aiw-dead-ends"}
+    problem = next((suite / "validation").glob("*.pddl"))
+    plan = ["plan", str(suite / "domain.pddl"), str(problem), "--policy", str(out), "--max-jumps", "1"]
+    assert command([*plan, "--plan-file", str(tmp_path / "plan"), "--device", "cpu"]) != 31
+    assert command(["train", str(suite), "--out", str(out), *short("lookahead.kind=aiw")]) == 33
+    assert "already holds a run" in capsys.readouterr().err
+    assert command(["train", str(suite), "--out", str(out), "--resume", "--device", "cpu"]) == 0
+    assert comparable(out)["rounds"] == state["rounds"]
+
+
+def test_a_configuration_bypasses_the_contest(suite: Path, tmp_path: Path) -> None:
+    assert command(["train", str(suite), "--out", str(tmp_path / "out"), *options(episodes=1)]) == 0
+    assert not (tmp_path / "out" / "contest.json").exists()
+    assert (tmp_path / "out" / "config.json").exists()
+
+
+def test_a_killed_contest_goes_on(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    settings = short("lookahead.kind=aiw", "searches=0", "steps=20", "checkpoint_every=1", episodes=3)
+    arguments = [*PROGRAM, "train", str(suite), "--out", str(out), "--time-limit", "10h", *settings]
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: any(path.stat().st_size for path in out.glob("candidates/*/log.jsonl")))
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(timeout=60) == -signal.SIGKILL
+    assert not comparable(out)["ended_by"]
+    done = subprocess.run([*arguments, "--resume"], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    state = comparable(out)
+    assert state["ended_by"]
+    assert state["failed"] == {}
+    assert {path.parent.name for path in out.glob("candidates/*/log.jsonl")} == {
+        entry["name"] for entry in state["candidates"]
+    }
+    assert all(read_log(path).episodes == 3 for path in out.glob("candidates/*/log.jsonl"))
+
+
+def test_ipc_learn_writes_every_better_policy(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problems = [str(path) for path in sorted((suite / "training").glob("*.pddl"))[:3]]
+    arguments = ["ipc-learn", str(tmp_path / "dk"), str(suite / "domain.pddl")]
+    assert command([*arguments, *problems, *short("lookahead.kind=aiw", "lookahead.dead_ends=relaxed")]) == 0
+    shown = capsys.readouterr()
+    written = sorted(path.name for path in tmp_path.glob("dk.*"))
+    assert written[0] == "dk.1"
+    assert f"the last one in {tmp_path / written[-1]}" in shown.out
+    broken = tmp_path / "broken.pddl"
+    broken.write_text("(define")
+    assert command([*arguments, *problems, str(broken), *short()]) == 31
+    assert "broken.pddl:1" in capsys.readouterr().err
+
+
+def test_a_folder_of_three_problems_and_of_one(suite: Path, tmp_path: Path) -> None:
+    """Validation is by larger problems, and by the training problems themselves."""
+    for count in (3, 1):
+        folder = tmp_path / f"of-{count}"
+        (folder / "training").mkdir(parents=True)
+        shutil.copy(suite / "domain.pddl", folder)
+        for path in sorted((suite / "training").glob("*.pddl"))[:count]:
+            shutil.copy(path, folder / "training")
+        told: list[str] = []
+        contest = open_contest(folder, folder / "out", device="cpu", budget=Budget(1, "episodes"), warn=told.append)
+        assert any(f"{count} training problem" in line and "too few to hold any out" in line for line in told)
+        assert len(contest.state.contestants) == 4

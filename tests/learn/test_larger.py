@@ -1,0 +1,99 @@
+"""Problems made in addition to the given ones: where they come from, and that grown ones are made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+from tests.learn.small import small_tasks
+
+import saltus.grow
+from saltus.learn.config import Configuration, load_configuration
+from saltus.learn.larger import grow_tasks, larger_tasks, similar_tasks
+from saltus.learn.problems import Problems, load_problems
+from saltus.pddl import Domain
+from saltus.task import Task
+
+
+class FakeGrower:
+    """Returns the given tasks, and remembers what it was asked for."""
+
+    asked: list[tuple[int, float, int]]
+
+    def __init__(self, domain: Domain, tasks: Sequence[Task], seed: int = 0) -> None:
+        self.tasks = list(tasks)
+
+    def grow(self, count: int, times: float = 4.0) -> list[Task]:
+        """The first tasks."""
+        FakeGrower.asked.append((count, times, len(self.tasks)))
+        return self.tasks[:count]
+
+
+@pytest.fixture(autouse=True)
+def grower(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Growing takes no time."""
+    FakeGrower.asked = []
+    monkeypatch.setattr(saltus.grow, "Grower", FakeGrower)
+
+
+def configured(origin: str) -> Configuration:
+    """A configuration that asks for two larger and two similar problems."""
+    return load_configuration(None, ["larger_problems=2", "generated_problems=2", f"problems_from={origin}"])
+
+
+def known() -> Problems:
+    """Problems of a domain with a generator."""
+    tasks = small_tasks("ferry", 5)
+    return Problems("ferry", tasks[0].domain, tasks[:4], tasks[4:])
+
+
+def unknown() -> Problems:
+    """Problems of a domain without one."""
+    return load_problems(ROOT / "examples" / "gardener", configured("auto"))
+
+
+def test_a_generator_comes_first(tmp_path: Path) -> None:
+    problems = known()
+    for origin in ("auto", "generator"):
+        made = larger_tasks(problems, configured(origin), tmp_path)
+        assert len(made) == 2
+        assert min(len(task.objects) for task in made) > max(len(task.objects) for task in problems.training)
+        assert similar_tasks(problems, configured(origin), tmp_path)
+    assert FakeGrower.asked == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_known_domain_can_be_treated_as_unknown() -> None:
+    problems = known()
+    assert larger_tasks(problems, configured("grown")) == problems.training[:2]
+    assert similar_tasks(problems, configured("grown")) == problems.training[:2]
+    assert FakeGrower.asked == [(2, 4.0, 5), (2, 1.0, 4)]  # validation problems are not learned from
+    assert larger_tasks(problems, configured("none")) == similar_tasks(problems, configured("none")) == []
+
+
+def test_an_unknown_domain_has_no_generator() -> None:
+    problems = unknown()
+    assert larger_tasks(problems, configured("generator")) == []
+    assert similar_tasks(problems, configured("generator")) == []
+    assert len(larger_tasks(problems, configured("auto"))) == 2
+
+
+def test_grown_problems_are_made_once_and_kept(tmp_path: Path) -> None:
+    problems = unknown()
+    grow_tasks(problems, configured("auto"), tmp_path / "grown")
+    assert len(FakeGrower.asked) == 2
+    assert sorted(path.name for path in (tmp_path / "grown").iterdir()) == ["larger", "similar"]
+    again = larger_tasks(problems, configured("auto"), tmp_path / "grown")
+    assert [task.objects for task in again] == [task.objects for task in problems.training[:2]]
+    assert [task.initial_state for task in again] == [task.initial_state for task in problems.training[:2]]
+    assert len(similar_tasks(problems, configured("auto"), tmp_path / "grown")) == 2
+    assert len(FakeGrower.asked) == 2
+
+
+def test_problems_that_are_given_for_both_are_counted_once() -> None:
+    problems = known()
+    few = Problems("ferry", problems.domain, problems.training[:3], problems.training[:3])
+    larger_tasks(few, configured("grown"))
+    assert FakeGrower.asked == [(2, 4.0, 3)]

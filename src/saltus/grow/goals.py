@@ -26,10 +26,10 @@ from saltus.task import Action, Goal, State, Task
 SPEC = LookaheadSpec(kind="iw", free_moves=True, max_better=32, max_nodes=20_000)
 """Trees of the search and of walks."""
 
-MOST_WORK = 5_000_000
+MOST_WORK = 12_000_000
 """Most nodes of all trees of a search, times the objects of the task: some seconds."""
 
-MOST_DECISIONS = 200
+MOST_DECISIONS = 300
 """Most decisions of a search."""
 
 MOST_ORDERS = 4
@@ -58,8 +58,8 @@ class Found:
 def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] = lambda: None) -> Found:
     """What bounded searches for the goal of a draft's task come by; what `check` raises ends them.
 
-    The first one is for the whole goal. Others are for one shape of goals after another, in different orders: what is
-    scarce may be needed for some goals, and be wasted on others.
+    The first one is for the whole goal. Where a goal predicate is about objects of different kinds, others are for one
+    kind after another, in different orders: what is scarce may be needed for some kind, and be wasted on another.
     """
     if task.goal.impossible or is_dead_end(
         task, task.initial_state, task.goal, work=DEAD_END_WORK, ground_atoms=DEAD_END_WORK
@@ -68,9 +68,9 @@ def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] =
     found = _search(task, [task.goal], seed, check)
     if found.plan is not None:
         return found
-    shapes = list(_shapes(draft, draft.goal_atoms(), draft.relations.goal).values())
-    orders = [order for order in islice(permutations(shapes), MOST_ORDERS) if len(order) > 1]
-    for order in orders:
+    shapes = _shapes(draft, draft.goal_atoms(), draft.relations.goal)
+    kinds = len({shape[0] for shape in shapes}) < len(shapes)
+    for order in islice(permutations(shapes.values()), MOST_ORDERS if kinds else 0):
         stages = []
         reached: list[int] = []
         for atoms in order:

@@ -32,6 +32,9 @@ MOST_WORK = 12_000_000
 MOST_DECISIONS = 300
 """Most decisions of a search."""
 
+PATIENCE = 60
+"""Decisions without more goals than before after which a search ends."""
+
 MOST_ORDERS = 4
 """Orders of the shapes of goals that are tried."""
 
@@ -93,16 +96,16 @@ def _search(task: Task, stages: Sequence[Goal], seed: int, check: Callable[[], N
             continue
         search = JumpSearch(policy, task, goal=goal, weights=(10.0,))
         steps = chain([search.expand(state, None, ())], search.run())
-        most = -1
+        most, better = -1, decisions
         for node, decision in steps:
             check()
             tree = decision.tree
             candidate = int(tree.goals.argmax())
             if int(tree.goals[candidate]) > most:
-                most = int(tree.goals[candidate])
+                most, better = int(tree.goals[candidate]), decisions
                 best = Reached(tree.state_of(candidate), (*before, *node.path(), *tree.path_to(candidate)))
             nodes, decisions = nodes + len(tree), decisions + 1
-            if nodes * len(task.objects) > MOST_WORK or decisions >= MOST_DECISIONS:
+            if nodes * len(task.objects) > MOST_WORK or decisions >= MOST_DECISIONS or decisions > better + PATIENCE:
                 break
         if search.solution is None:
             return Found(None, best)
@@ -110,6 +113,22 @@ def _search(task: Task, stages: Sequence[Goal], seed: int, check: Callable[[], N
             state = successor_state(task, state, action)
         before += search.solution
     return Found(tuple(before), best)
+
+
+def reachable_goal(draft: Draft, rules: Rules, task: Task) -> bool:
+    """Whether the draft lost goals, those that cannot be reached even if nothing is deleted, and no rule broke."""
+    relations = draft.relations
+    mark = draft.mark()
+    for atom in draft.goal_atoms():
+        if relations.goal <= atom[0] < relations.negated:
+            goal = Goal([task.encode(atom[0] - relations.goal, atom[1:])])
+            if is_dead_end(task, task.initial_state, goal, work=DEAD_END_WORK // 10, ground_atoms=DEAD_END_WORK):
+                draft.remove(atom)
+    removed = draft.changes(mark)[1]
+    if removed and draft.goal_atoms() and rules.fits(draft, mark, ()):
+        return True
+    draft.undo(mark)
+    return False
 
 
 def walk(task: Task, rng: random.Random, jumps: int, check: Callable[[], None] = lambda: None) -> list[Reached]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from saltus.errors import InputError
 from saltus.grow.draft import Draft, Relations, substituted
-from saltus.grow.goals import goal_of_state, search_goal, walk
+from saltus.grow.goals import goal_of_state, reachable_goal, search_goal, walk
 from saltus.grow.insert import Inserter
 from saltus.grow.rules import Rules
 from saltus.grow.stretch import lattice_kinds, stretch
@@ -212,6 +212,8 @@ class Grower:
         self._number += 1
         name = f"{draft.task.name}-grown-{self._number}"
         task = draft.to_task(name)
+        if reachable_goal(draft, self.rules, task):
+            task = draft.to_task(name)
         if not task.goal.holds(task.initial_state):
             found = search_goal(draft, task, self.rng.randrange(2**32), check)
             if found.plan is not None:

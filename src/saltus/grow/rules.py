@@ -55,6 +55,7 @@ class Rules:
         self._coarse: dict[int, set[Row]] = defaultdict(set)
         self._goal: dict[int, set[Row]] = defaultdict(set)
         self._wanted: dict[int, set[Row]] = defaultdict(set)
+        self._unary: dict[int, set[frozenset[int]]] = defaultdict(set)
         self._always: dict[int, set[Feature]] = {}
         for draft in drafts:
             for number, kind in enumerate(draft.kind):
@@ -62,6 +63,7 @@ class Rules:
                 self._coarse[kind].add(self.coarse_row(draft, number))
                 self._goal[kind].add(self.goal_row(draft, number))
                 self._wanted[kind].add(self.goal_row(draft, number, with_static=True))
+                self._unary[kind].add(_unary(draft, number))
                 features = set(draft.counts[number])
                 self._always[kind] = self._always.get(kind, features) & features
         self._bound = _bounds(relations, drafts)
@@ -137,8 +139,13 @@ class Rules:
         return self.goal_row(draft, number) in self._goal[draft.kind[number]]
 
     def patterned_goal_fits(self, draft: Draft, number: int) -> bool:
-        """Whether the row of goal atoms was seen for an object with these static atoms: no truck ends on a footpath."""
-        return self.goal_row(draft, number, with_static=True) in self._wanted[draft.kind[number]]
+        """Whether the row of goal atoms was seen for an object with these static atoms (no truck ends on a footpath),
+        and with these atoms about it alone (a sample is wanted from where one is)."""
+        kind = draft.kind[number]
+        return (
+            self.goal_row(draft, number, with_static=True) in self._wanted[kind]
+            and _unary(draft, number) in self._unary[kind]
+        )
 
     def missing(self, draft: Draft, number: int) -> list[Feature]:
         """Features that every object of the kind has, but this one lacks."""
@@ -309,6 +316,11 @@ def _connection(draft: Draft, y: int, p: int) -> frozenset[tuple[int, int, int]]
         for atom in draft.of[few]
         if atom[0] < draft.relations.goal and many in atom[1:]
     )
+
+
+def _unary(draft: Draft, number: int) -> frozenset[int]:
+    """Relations of the atoms about an object alone, in the initial state and the goal."""
+    return frozenset(feature[0] for feature in draft.counts[number] if not feature[2])
 
 
 def _bounds(relations: Relations, drafts: Sequence[Draft]) -> dict[tuple[int, Feature], int]:

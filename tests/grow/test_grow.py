@@ -225,6 +225,16 @@ def test_grown_problems_are_well_formed(name: str) -> None:
         assert check_problem(name, task) == []
 
 
+def test_unproven_problems_are_kept_only_if_the_search_fails_on_given_ones_too() -> None:
+    spanner = own_tasks("spanner")
+    assert Grower(spanner[0].domain, spanner).grow(2, 3.0) == []
+    made = list(Grower(spanner[0].domain, spanner).problems(2, 3.0, unproven=True))
+    assert [(entry.goal, entry.plan) for entry in made] == [("unproven", ())] * 2
+    assert all(check_problem("spanner", entry.task) == [] for entry in made)
+    solved = list(Grower(HAULED[0].domain, HAULED).problems(2, 2.0, unproven=True))
+    assert {entry.goal for entry in solved} == {"patterned"}
+
+
 # -- maps --------------------------------------------------------------------------------------------------------------
 
 

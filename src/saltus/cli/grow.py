@@ -24,6 +24,7 @@ LARGEST_TIMES = 100.0
 HOW = {
     "patterned": "goal copied with its objects, plan found by search",
     "reached": "goal taken from a state reached by a plan",
+    "unproven": "goal copied with its objects, not known to be solvable",
 }
 """How solvability is known, by the way the goal was made."""
 
@@ -37,11 +38,15 @@ def grow(
     ] = 4.0,
     count: Annotated[int, typer.Option(help="Number of problems.")] = 20,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
+    unproven: Annotated[
+        bool,
+        typer.Option("--unproven", help="Keep problems without a known plan if given problems have none either."),
+    ] = False,
 ) -> int:
     """Make larger problems from the training problems of a folder, without a generator.
 
     What the given problems have in common is learned from them: how many objects of each kind there are, and which
-    atoms an object has. Every problem made is known to be solvable. There may be fewer problems than asked for.
+    atoms an object has. Every problem made is solvable, except with --unproven. There may be fewer than asked for.
 
     Example:
 
@@ -57,7 +62,7 @@ def grow(
     check_empty(out)
     domain = parse_domain(Source.from_file(suite.domain))
     tasks = [load(domain, path) for path in suite.splits[Split.TRAINING]]
-    made = make(Grower(domain, tasks, seed), count, times)
+    made = make(Grower(domain, tasks, seed), count, times, unproven)
     if not made:
         output.error(f"{folder}: no problem could be made: no object could be added, or no goal was known reachable")
         return ExitCode.NO_PLAN
@@ -67,14 +72,14 @@ def grow(
     return ExitCode.SUCCESS
 
 
-def make(grower: Grower, count: int, times: float) -> list[Grown]:
+def make(grower: Grower, count: int, times: float, unproven: bool) -> list[Grown]:
     """The problems made, smallest first, with a bar on standard error."""
     terminal = output.error_console()
     columns = output.text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     made: list[Grown] = []
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         bar = progress.add_task("grow", total=count)
-        for entry in grower.problems(count, times):
+        for entry in grower.problems(count, times, unproven=unproven):
             made.append(entry)
             progress.update(bar, completed=len(made))
     return sorted(made, key=lambda entry: len(entry.task.objects))
@@ -102,9 +107,9 @@ def write(out: Path, domain: bytes, made: list[Grown]) -> None:
     for number, entry in enumerate(made, start=1):
         path = out / f"p{number:0{width}}.pddl"
         write_whole(path, problem_text(entry.task).encode())
+        length = f" ({plural(len(entry.plan), 'action')})" if entry.plan else ""
         output.result(
             printable(
-                f"{path}: {plural(len(entry.task.objects), 'object')}, from {entry.base}; {HOW[entry.goal]} "
-                f"({plural(len(entry.plan), 'action')})"
+                f"{path}: {plural(len(entry.task.objects), 'object')}, from {entry.base}; {HOW[entry.goal]}{length}"
             )
         )

@@ -166,7 +166,7 @@ def goal_of_state(draft: Draft, rules: Rules, task: Task, state: State, rng: ran
     for shape, old in wanted.items():
         fitting = by_shape.get(shape, [])
         if own[shape]:
-            fitting = [atom for atom in fitting if all(atom[i] in subjects for i in own[shape])]
+            fitting = [atom for atom in fitting if any(atom[i] in subjects for i in own[shape])]
         elif len(fitting) > len(old):
             fitting = rng.sample(fitting, len(old))
         found += [(atom[0] + relations.goal, *atom[1:]) for atom in fitting]

@@ -155,6 +155,12 @@ class Rules:
         """Whether an object of the kind has at most one atom with this feature."""
         return self._most.get((kind, feature), 0) == 1
 
+    def is_scale(self, kind: int) -> bool:
+        """Whether fluent atoms about objects of the kind are only of relations that keep their number of atoms."""
+        return all(
+            self.relations.static[feature[0]] or feature[0] in self.totals for own, feature in self._most if own == kind
+        )
+
     def state_fits(self, draft: Draft) -> bool:
         """Whether the rows of all initial atoms were seen."""
         return all(self.initial_fits(draft, number) for number in range(len(draft)))

@@ -23,7 +23,7 @@ from saltus.grow.rules import Rules
 from saltus.grow.stretch import find_lattice, lattice_kinds, stretch
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.planning import plan_of
-from saltus.task import Task, build_task, validate
+from saltus.task import Action, Task, build_task, validate
 
 HAULING = """\
 (define (domain hauling)
@@ -261,21 +261,40 @@ def test_stars_of_roads_are_no_map() -> None:
 # -- goals -------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_goals_of_reached_states_are_reachable(seed: int, moves: bool) -> None:
+def reached_goals(seed: int, moves: bool) -> list[tuple[Task, tuple[Action, ...]]]:
+    """Tasks with goals taken from the states of a walk, and the walks, under rules that allow any such goal."""
     task = random_move_task(seed, tiny=True) if moves else random_task(seed)
     draft = Draft(Relations(task), task)
-    rules = Rules(draft.relations, [draft])
     rng = random.Random(seed)
-    for reached in walk(task, rng, 4):
+    walked = walk(task, rng, 4)
+    wanted = {atom[0] for atom in draft.goal_atoms()}
+    allowing = []
+    for reached in walked:
+        allowing.append(draft.copy())
+        atoms = [task.decode(code) for code in reached.state]
+        positive = [(draft.relations.goal + atom[0], *atom[1:]) for atom in atoms]
+        allowing[-1].set_goal([atom for atom in positive if atom[0] in wanted])
+    rules = Rules(draft.relations, [draft, *allowing])
+    found = []
+    for reached in walked:
         goal = goal_of_state(draft, rules, task, reached.state, rng)
         if goal is not None:
             made = draft.copy()
             made.set_goal(goal)
-            again = made.to_task("made")
-            assert not again.goal.holds(again.initial_state)
-            assert validate(again, plan_of(again, reached.actions)).valid
+            found.append((made.to_task("made"), reached.actions))
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_goals_of_reached_states_are_reachable(seed: int, moves: bool) -> None:
+    for task, actions in reached_goals(seed, moves):
+        assert not task.goal.holds(task.initial_state)
+        assert validate(task, plan_of(task, actions)).valid
+
+
+def test_random_tasks_do_reach_goals() -> None:
+    assert sum(bool(reached_goals(seed, moves)) for seed in range(20) for moves in (True, False)) >= 5
 
 
 def test_a_goal_is_taken_from_a_reached_state_in_the_shape_of_the_given_one() -> None:

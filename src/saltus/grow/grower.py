@@ -134,20 +134,23 @@ class Grower:
         for _ in range(TRIES * count):
             if len(made) == count:
                 break
-            draft = self.rng.choice(self.drafts).copy()
-            shaken = self._shake(draft, lambda: None)
-            if self._exchange(draft) or shaken:
-                found = self._finished(draft, lambda: None)
-                if found is not None:
-                    made.append(found.task)
+            found = self._varied(lambda: None)
+            if found is not None:
+                made.append(found.task)
         return sorted(made, key=lambda task: len(task.objects))
+
+    def _varied(self, check: Check) -> Grown | None:
+        """A given problem with another initial state or goal; None if this try failed."""
+        draft = self.rng.choice(self.drafts).copy()
+        shaken = self._shake(draft, check)
+        return self._finished(draft, check) if self._exchange(draft) or shaken else None
 
     # -- one problem -------------------------------------------------------------------------------------------------
 
     def _grown(self, target: int, times: float, attempt: int, check: Check, unproven: bool) -> Grown | None:
         smaller = [draft for draft in self.drafts if len(draft) < target]
         if not smaller:
-            return None
+            return self._varied(check) if times <= 1 else None
         pool = smaller[-max(1, len(smaller) // 2) :] if times > 1 else smaller
         base = self.rng.choice(pool)
         draft = base.copy()

@@ -117,13 +117,8 @@ class Inserter:
         return False
 
     def _chain_end(self, draft: Draft, original: int) -> int | None:
-        """An object of the same family that static atoms connect with the original; None if there is none.
-
-        Objects that are nothing but steps of a scale are not put in: others are measured by it.
-        """
+        """An object of the same family that static atoms connect with the original; None if there is none."""
         static = draft.relations.static
-        if self.rules.is_scale(draft.kind[original]):
-            return None
         family = draft.family[original]
         ends = sorted(
             {

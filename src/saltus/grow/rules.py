@@ -43,7 +43,7 @@ class Rules:
     def __init__(self, relations: Relations, drafts: Sequence[Draft], walked: Sequence[Draft] = ()) -> None:
         self.relations = relations
         self.varying = varying_kinds(drafts)
-        """Kinds whose number differs between the problems."""
+        """Kinds whose number differs between the problems, apart from scales, by which others are measured."""
         self._families = {kind: own for draft in drafts for kind, own in zip(draft.kind, draft.family, strict=True)}
         self._most: dict[tuple[int, Feature], int] = defaultdict(int)
         for draft in (*drafts, *walked):
@@ -80,6 +80,7 @@ class Rules:
                 for triangle, connection in self._triangles_of(draft, number):
                     self._triangles[triangle].add(connection)
         self._reach = _reach(self, drafts)
+        self.varying -= {kind for kind in self.varying if self.is_scale(kind)}
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -156,9 +157,15 @@ class Rules:
         return self._most.get((kind, feature), 0) == 1
 
     def is_scale(self, kind: int) -> bool:
-        """Whether fluent atoms about objects of the kind are only of relations that keep their number of atoms."""
+        """Whether objects of the kind are nothing but a chain of numbers: fluent atoms about them are only of relations
+        that keep their number of atoms."""
+        family = self._families[kind]
         return all(
             self.relations.static[feature[0]] or feature[0] in self.totals for own, feature in self._most if own == kind
+        ) and any(
+            all(self.is_functional(kind, (relation, position, (family,))) for position in (0, 1))
+            for relation in self.acyclic
+            if self.relations.static[relation]
         )
 
     def state_fits(self, draft: Draft) -> bool:

@@ -8,11 +8,11 @@ once. An atom is `(relation, object, …)`. Objects are numbered as in a task: c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
-from saltus.pddl import Domain, Problem
+from saltus.pddl import Problem
 from saltus.pddl.structures import OBJECT, Literal, TypedName
 from saltus.task import State, Task, build_task
 
@@ -279,8 +279,3 @@ def _atoms_of(relations: Relations, task: Task) -> Iterable[tuple[Atom, float]]:
 def substituted(atom: Atom, mapping: dict[int, int]) -> Atom:
     """The atom with objects replaced; those that the mapping lacks stay."""
     return (atom[0], *[mapping.get(number, number) for number in atom[1:]])
-
-
-def same_domain(domain: Domain, tasks: Sequence[Task]) -> bool:
-    """Whether all tasks are of the domain."""
-    return all(task.domain == domain for task in tasks)

@@ -26,11 +26,14 @@ from saltus.task import Action, Goal, State, Task
 SPEC = LookaheadSpec(kind="iw", free_moves=True, max_better=32, max_nodes=20_000)
 """Trees of the search and of walks."""
 
-MOST_WORK = 5_000_000
+MOST_WORK = 12_000_000
 """Most nodes of all trees of a search, times the objects of the task: some seconds."""
 
-MOST_DECISIONS = 200
+MOST_DECISIONS = 300
 """Most decisions of a search."""
+
+PATIENCE = 60
+"""Decisions without more goals than before after which a search ends."""
 
 MOST_ORDERS = 4
 """Orders of the shapes of goals that are tried."""
@@ -58,8 +61,8 @@ class Found:
 def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] = lambda: None) -> Found:
     """What bounded searches for the goal of a draft's task come by; what `check` raises ends them.
 
-    The first one is for the whole goal. Others are for one shape of goals after another, in different orders: what is
-    scarce may be needed for some goals, and be wasted on others.
+    The first one is for the whole goal. Where a goal predicate is about objects of different kinds, others are for one
+    kind after another, in different orders: what is scarce may be needed for some kind, and be wasted on another.
     """
     if task.goal.impossible or is_dead_end(
         task, task.initial_state, task.goal, work=DEAD_END_WORK, ground_atoms=DEAD_END_WORK
@@ -68,9 +71,9 @@ def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] =
     found = _search(task, [task.goal], seed, check)
     if found.plan is not None:
         return found
-    shapes = list(_shapes(draft, draft.goal_atoms(), draft.relations.goal).values())
-    orders = [order for order in islice(permutations(shapes), MOST_ORDERS) if len(order) > 1]
-    for order in orders:
+    shapes = _shapes(draft, draft.goal_atoms(), draft.relations.goal)
+    kinds = len({shape[0] for shape in shapes}) < len(shapes)
+    for order in islice(permutations(shapes.values()), MOST_ORDERS if kinds else 0):
         stages = []
         reached: list[int] = []
         for atoms in order:
@@ -93,16 +96,16 @@ def _search(task: Task, stages: Sequence[Goal], seed: int, check: Callable[[], N
             continue
         search = JumpSearch(policy, task, goal=goal, weights=(10.0,))
         steps = chain([search.expand(state, None, ())], search.run())
-        most = -1
+        most, better = -1, decisions
         for node, decision in steps:
             check()
             tree = decision.tree
             candidate = int(tree.goals.argmax())
             if int(tree.goals[candidate]) > most:
-                most = int(tree.goals[candidate])
+                most, better = int(tree.goals[candidate]), decisions
                 best = Reached(tree.state_of(candidate), (*before, *node.path(), *tree.path_to(candidate)))
             nodes, decisions = nodes + len(tree), decisions + 1
-            if nodes * len(task.objects) > MOST_WORK or decisions >= MOST_DECISIONS:
+            if nodes * len(task.objects) > MOST_WORK or decisions >= MOST_DECISIONS or decisions > better + PATIENCE:
                 break
         if search.solution is None:
             return Found(None, best)
@@ -110,6 +113,22 @@ def _search(task: Task, stages: Sequence[Goal], seed: int, check: Callable[[], N
             state = successor_state(task, state, action)
         before += search.solution
     return Found(tuple(before), best)
+
+
+def reachable_goal(draft: Draft, rules: Rules, task: Task) -> bool:
+    """Whether the draft lost goals, those that cannot be reached even if nothing is deleted, and no rule broke."""
+    relations = draft.relations
+    mark = draft.mark()
+    for atom in draft.goal_atoms():
+        if relations.goal <= atom[0] < relations.negated:
+            goal = Goal([task.encode(atom[0] - relations.goal, atom[1:])])
+            if is_dead_end(task, task.initial_state, goal, work=DEAD_END_WORK // 10, ground_atoms=DEAD_END_WORK):
+                draft.remove(atom)
+    removed = draft.changes(mark)[1]
+    if removed and draft.goal_atoms() and rules.fits(draft, mark, ()):
+        return True
+    draft.undo(mark)
+    return False
 
 
 def walk(task: Task, rng: random.Random, jumps: int, check: Callable[[], None] = lambda: None) -> list[Reached]:
@@ -147,7 +166,7 @@ def goal_of_state(draft: Draft, rules: Rules, task: Task, state: State, rng: ran
     for shape, old in wanted.items():
         fitting = by_shape.get(shape, [])
         if own[shape]:
-            fitting = [atom for atom in fitting if all(atom[i] in subjects for i in own[shape])]
+            fitting = [atom for atom in fitting if any(atom[i] in subjects for i in own[shape])]
         elif len(fitting) > len(old):
             fitting = rng.sample(fitting, len(old))
         found += [(atom[0] + relations.goal, *atom[1:]) for atom in fitting]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from saltus.errors import InputError
 from saltus.grow.draft import Draft, Relations, substituted
-from saltus.grow.goals import goal_of_state, search_goal, walk
+from saltus.grow.goals import goal_of_state, reachable_goal, search_goal, walk
 from saltus.grow.insert import Inserter
 from saltus.grow.rules import Rules
 from saltus.grow.stretch import lattice_kinds, stretch
@@ -37,6 +37,9 @@ TRIES = 3
 FAILURES = 3
 """Insertions of a kind that may fail in a row before the kind stops growing."""
 
+WEAK_TRIED = 4
+"""Given problems that the search is tried on, to see what its failure is worth."""
+
 JUMPS = 8
 """Most jumps of a walk that shakes an initial state."""
 
@@ -48,14 +51,14 @@ Check = Callable[[], None]
 
 @dataclass(frozen=True)
 class Grown:
-    """A made problem and a plan for it."""
+    """A made problem and a plan for it, unless it is unproven."""
 
     task: Task
     base: str
     """Name of the given problem it was made from."""
     goal: str
     """patterned: the goal was copied with the objects, and a search found the plan; reached: the goal is taken from
-    a state that was reached."""
+    a state that was reached; unproven: the goal was copied, and there is no plan."""
     plan: tuple[Action, ...]
 
 
@@ -96,13 +99,22 @@ class Grower:
 
     # -- what is asked for -------------------------------------------------------------------------------------------
 
-    def grow(self, count: int, times: float = 4.0, check: Check = lambda: None) -> list[Task]:
+    def grow(
+        self, count: int, times: float = 4.0, check: Check = lambda: None, *, unproven: bool = False
+    ) -> list[Task]:
         """Up to `count` tasks with between times/2 and `times` times the objects of the largest given task, smallest
-        first; with `times` 1, others of the given sizes. There may be fewer, even none."""
-        return [entry.task for entry in sorted(self.problems(count, times, check), key=_size)]
+        first; with `times` 1, others of the given sizes. There may be fewer, even none.
 
-    def problems(self, count: int, times: float = 4.0, check: Check = lambda: None) -> Iterator[Grown]:
+        All are solvable. With `unproven`, tasks without a known plan are kept where the search that should find it
+        fails on given problems, too, so that its failure says nothing.
+        """
+        return [entry.task for entry in sorted(self.problems(count, times, check, unproven=unproven), key=_size)]
+
+    def problems(
+        self, count: int, times: float = 4.0, check: Check = lambda: None, *, unproven: bool = False
+    ) -> Iterator[Grown]:
         """The problems of `grow` as they are made, with their plans."""
+        unproven = unproven and self._search_is_weak(check)
         made = 0
         for attempt in range(TRIES * count):
             if made == count:
@@ -110,7 +122,7 @@ class Grower:
             largest = len(self.drafts[-1])
             share = (made + self.rng.random()) / count
             target = round(largest * times * (0.5 + 0.5 * share))
-            found = self._grown(max(target, 2), times, attempt, check)
+            found = self._grown(max(target, 2), times, attempt, check, unproven)
             if found is not None:
                 made += 1
                 yield found
@@ -122,20 +134,23 @@ class Grower:
         for _ in range(TRIES * count):
             if len(made) == count:
                 break
-            draft = self.rng.choice(self.drafts).copy()
-            shaken = self._shake(draft, lambda: None)
-            if self._exchange(draft) or shaken:
-                found = self._finished(draft, lambda: None)
-                if found is not None:
-                    made.append(found.task)
+            found = self._varied(lambda: None)
+            if found is not None:
+                made.append(found.task)
         return sorted(made, key=lambda task: len(task.objects))
+
+    def _varied(self, check: Check) -> Grown | None:
+        """A given problem with another initial state or goal; None if this try failed."""
+        draft = self.rng.choice(self.drafts).copy()
+        shaken = self._shake(draft, check)
+        return self._finished(draft, check) if self._exchange(draft) or shaken else None
 
     # -- one problem -------------------------------------------------------------------------------------------------
 
-    def _grown(self, target: int, times: float, attempt: int, check: Check) -> Grown | None:
+    def _grown(self, target: int, times: float, attempt: int, check: Check, unproven: bool) -> Grown | None:
         smaller = [draft for draft in self.drafts if len(draft) < target]
         if not smaller:
-            return None
+            return self._varied(check) if times <= 1 else None
         pool = smaller[-max(1, len(smaller) // 2) :] if times > 1 else smaller
         base = self.rng.choice(pool)
         draft = base.copy()
@@ -144,7 +159,13 @@ class Grower:
             return None
         if attempt % 2:
             self._shake(draft, check)
-        return self._finished(draft, check)
+        return self._finished(draft, check, unproven=unproven)
+
+    def _search_is_weak(self, check: Check) -> bool:
+        """Whether the search finds no plans for half of the largest given problems."""
+        tried = self.drafts[-WEAK_TRIED:]
+        found = [search_goal(draft, draft.task, 0, check).plan is not None for draft in tried]
+        return 2 * sum(found) <= len(found)
 
     def enlarge(self, draft: Draft, target: int, check: Check = lambda: None) -> None:
         """Adds objects until there are about `target`, or no more can be added."""
@@ -207,16 +228,20 @@ class Grower:
                 draft.undo(mark)
         return changed
 
-    def _finished(self, draft: Draft, check: Check) -> Grown | None:
+    def _finished(self, draft: Draft, check: Check, *, unproven: bool = False) -> Grown | None:
         """The problem with its goal, or one of its shape, and a plan; None if no goal is known to be reachable."""
         self._number += 1
         name = f"{draft.task.name}-grown-{self._number}"
         task = draft.to_task(name)
+        if reachable_goal(draft, self.rules, task):
+            task = draft.to_task(name)
         if not task.goal.holds(task.initial_state):
             found = search_goal(draft, task, self.rng.randrange(2**32), check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
             places = [found.best] if found.best is not None else []
+            if unproven and places:
+                return Grown(task, draft.task.name, "unproven", ())
         else:
             places = []
         places += reversed(walk(task, self.rng, JUMPS, check))

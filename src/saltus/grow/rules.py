@@ -43,7 +43,7 @@ class Rules:
     def __init__(self, relations: Relations, drafts: Sequence[Draft], walked: Sequence[Draft] = ()) -> None:
         self.relations = relations
         self.varying = varying_kinds(drafts)
-        """Kinds whose number differs between the problems."""
+        """Kinds whose number differs between the problems, apart from scales, by which others are measured."""
         self._families = {kind: own for draft in drafts for kind, own in zip(draft.kind, draft.family, strict=True)}
         self._most: dict[tuple[int, Feature], int] = defaultdict(int)
         for draft in (*drafts, *walked):
@@ -55,6 +55,7 @@ class Rules:
         self._coarse: dict[int, set[Row]] = defaultdict(set)
         self._goal: dict[int, set[Row]] = defaultdict(set)
         self._wanted: dict[int, set[Row]] = defaultdict(set)
+        self._unary: dict[int, set[frozenset[int]]] = defaultdict(set)
         self._always: dict[int, set[Feature]] = {}
         for draft in drafts:
             for number, kind in enumerate(draft.kind):
@@ -62,6 +63,7 @@ class Rules:
                 self._coarse[kind].add(self.coarse_row(draft, number))
                 self._goal[kind].add(self.goal_row(draft, number))
                 self._wanted[kind].add(self.goal_row(draft, number, with_static=True))
+                self._unary[kind].add(_unary(draft, number))
                 features = set(draft.counts[number])
                 self._always[kind] = self._always.get(kind, features) & features
         self._bound = _bounds(relations, drafts)
@@ -78,6 +80,7 @@ class Rules:
                 for triangle, connection in self._triangles_of(draft, number):
                     self._triangles[triangle].add(connection)
         self._reach = _reach(self, drafts)
+        self.varying -= {kind for kind in self.varying if self.is_scale(kind)}
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -137,8 +140,13 @@ class Rules:
         return self.goal_row(draft, number) in self._goal[draft.kind[number]]
 
     def patterned_goal_fits(self, draft: Draft, number: int) -> bool:
-        """Whether the row of goal atoms was seen for an object with these static atoms: no truck ends on a footpath."""
-        return self.goal_row(draft, number, with_static=True) in self._wanted[draft.kind[number]]
+        """Whether the row of goal atoms was seen for an object with these static atoms (no truck ends on a footpath),
+        and with these atoms about it alone (a sample is wanted from where one is)."""
+        kind = draft.kind[number]
+        return (
+            self.goal_row(draft, number, with_static=True) in self._wanted[kind]
+            and _unary(draft, number) in self._unary[kind]
+        )
 
     def missing(self, draft: Draft, number: int) -> list[Feature]:
         """Features that every object of the kind has, but this one lacks."""
@@ -147,6 +155,18 @@ class Rules:
     def is_functional(self, kind: int, feature: Feature) -> bool:
         """Whether an object of the kind has at most one atom with this feature."""
         return self._most.get((kind, feature), 0) == 1
+
+    def is_scale(self, kind: int) -> bool:
+        """Whether objects of the kind are nothing but a chain of numbers: fluent atoms about them are only of relations
+        that keep their number of atoms."""
+        family = self._families[kind]
+        return all(
+            self.relations.static[feature[0]] or feature[0] in self.totals for own, feature in self._most if own == kind
+        ) and any(
+            all(self.is_functional(kind, (relation, position, (family,))) for position in (0, 1))
+            for relation in self.acyclic
+            if self.relations.static[relation]
+        )
 
     def state_fits(self, draft: Draft) -> bool:
         """Whether the rows of all initial atoms were seen."""
@@ -309,6 +329,11 @@ def _connection(draft: Draft, y: int, p: int) -> frozenset[tuple[int, int, int]]
         for atom in draft.of[few]
         if atom[0] < draft.relations.goal and many in atom[1:]
     )
+
+
+def _unary(draft: Draft, number: int) -> frozenset[int]:
+    """Relations of the atoms about an object alone, in the initial state and the goal."""
+    return frozenset(feature[0] for feature in draft.counts[number] if not feature[2])
 
 
 def _bounds(relations: Relations, drafts: Sequence[Draft]) -> dict[tuple[int, Feature], int]:

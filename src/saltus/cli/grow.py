@@ -1,0 +1,115 @@
+"""Command `grow`: larger problems from the training problems of a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from saltus.cli import output
+from saltus.errors import ConfigurationError, InputError, plural, printable
+from saltus.files import PDDL_BYTES, read_whole, write_whole
+from saltus.grow import Grower, Grown, problem_text
+from saltus.pddl import Source, parse_domain
+from saltus.policy.exit_codes import ExitCode
+from saltus.task import Split, find_suite, load
+from saltus.task.suite import DOMAIN_FILE
+
+LARGEST_TIMES = 100.0
+"""Largest factor: problems are made of objects one by one."""
+
+HOW = {
+    "patterned": "goal copied with its objects, plan found by search",
+    "reached": "goal taken from a state reached by a plan",
+    "unproven": "goal copied with its objects, not known to be solvable",
+}
+"""How solvability is known, by the way the goal was made."""
+
+
+def grow(
+    folder: Annotated[Path, typer.Argument(help="Folder with domain.pddl and training problems.")],
+    out: Annotated[Path, typer.Option(help="New or empty folder for domain.pddl and p01.pddl, p02.pddl, …")],
+    times: Annotated[
+        float,
+        typer.Option(help="Objects of the largest problem made, as a multiple of the largest given; 1: same sizes."),
+    ] = 4.0,
+    count: Annotated[int, typer.Option(help="Number of problems.")] = 20,
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
+    unproven: Annotated[
+        bool,
+        typer.Option("--unproven", help="Keep problems without a known plan if given problems have none either."),
+    ] = False,
+) -> int:
+    """Make larger problems from the training problems of a folder, without a generator.
+
+    What the given problems have in common is learned from them: how many objects of each kind there are, and which
+    atoms an object has. Every problem made is solvable, except with --unproven. There may be fewer than asked for.
+
+    Example:
+
+        saltus grow examples/blocksworld --times 2 --count 3 --out grown
+    """
+    if not 1 <= times <= LARGEST_TIMES:
+        raise ConfigurationError(f"--times must be between 1 and {LARGEST_TIMES:g}, not {times:g}")
+    if count < 1:
+        raise ConfigurationError(f"--count must be at least 1, not {count}")
+    suite = find_suite(folder)
+    if Split.TRAINING not in suite.splits:
+        raise InputError(f"{folder}: no training problems; expected them in {folder} or in {folder}/training")
+    check_empty(out)
+    domain = parse_domain(Source.from_file(suite.domain))
+    tasks = [load(domain, path) for path in suite.splits[Split.TRAINING]]
+    made = make(Grower(domain, tasks, seed), count, times, unproven)
+    if not made:
+        output.error(f"{folder}: no problem could be made: no object could be added, or no goal was known reachable")
+        return ExitCode.NO_PLAN
+    write(out, read_whole(suite.domain, PDDL_BYTES), made)
+    if len(made) < count:
+        output.note(f"{len(made)} of {plural(count, 'problem')} made; the others broke a rule or had no known plan")
+    return ExitCode.SUCCESS
+
+
+def make(grower: Grower, count: int, times: float, unproven: bool) -> list[Grown]:
+    """The problems made, smallest first, with a bar on standard error."""
+    terminal = output.error_console()
+    columns = output.text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    made: list[Grown] = []
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+        bar = progress.add_task("grow", total=count)
+        for entry in grower.problems(count, times, unproven=unproven):
+            made.append(entry)
+            progress.update(bar, completed=len(made))
+    return sorted(made, key=lambda entry: len(entry.task.objects))
+
+
+def check_empty(out: Path) -> None:
+    """Raises an `InputError` unless the folder is new or empty."""
+    if not os.path.lexists(out):
+        return
+    if not out.is_dir():
+        raise InputError(f"{out}: not a folder")
+    present = len(os.listdir(out))
+    if present:
+        raise InputError(f"{out} already holds {plural(present, 'file')}; choose a new or empty folder")
+
+
+def write(out: Path, domain: bytes, made: list[Grown]) -> None:
+    """Writes the domain and the problems, and says what each one is."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error
+    write_whole(out / DOMAIN_FILE, domain)
+    width = max(2, len(str(len(made))))
+    for number, entry in enumerate(made, start=1):
+        path = out / f"p{number:0{width}}.pddl"
+        write_whole(path, problem_text(entry.task).encode())
+        length = f" ({plural(len(entry.plan), 'action')})" if entry.plan else ""
+        output.result(
+            printable(
+                f"{path}: {plural(len(entry.task.objects), 'object')}, from {entry.base}; {HOW[entry.goal]}{length}"
+            )
+        )

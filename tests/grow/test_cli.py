@@ -1,0 +1,67 @@
+"""`saltus grow`: files, what it says, and its errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.grow.test_grow import HAULING
+
+from saltus.cli.main import run
+from saltus.policy.exit_codes import ExitCode
+from saltus.task import find_suite, load
+
+
+@pytest.fixture
+def ferry(tmp_path: Path) -> Path:
+    """A folder with a few training problems."""
+    folder = tmp_path / "ferry"
+    sizes = ["--set", "cars=3", "--set", "locations=4"]
+    assert run(["generate", "ferry", "--count", "3", *sizes, "--out", str(folder)]) == ExitCode.SUCCESS
+    return folder
+
+
+def test_grow_writes_problems_and_says_how_they_were_made(
+    ferry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    out = tmp_path / "grown"
+    assert run(["grow", str(ferry), "--times", "2", "--count", "2", "--out", str(out)]) == ExitCode.SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert (out / "domain.pddl").read_bytes() == (ferry / "domain.pddl").read_bytes()
+    files = find_suite(out).splits["training"]
+    assert [path.name for path in files] == ["p01.pddl", "p02.pddl"]
+    for line, path in zip(lines, files, strict=True):
+        task = load(out / "domain.pddl", path)
+        assert line.startswith(f"{path}: {len(task.objects)} objects, from ferry-")
+        assert "plan found by search" in line or "state reached by a plan" in line
+    again = tmp_path / "again"
+    assert run(["grow", str(ferry), "--times", "2", "--count", "2", "--out", str(again)]) == ExitCode.SUCCESS
+    assert [path.read_text() for path in files] == [(again / path.name).read_text() for path in files]
+
+
+def test_grow_refuses_what_makes_no_sense(ferry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["--out", str(tmp_path / "grown")]
+    for option, value in (("--times", "0.5"), ("--times", "nan"), ("--times", "1000"), ("--count", "0")):
+        assert run(["grow", str(ferry), option, value, *out]) == ExitCode.USAGE_ERROR
+        assert f"{option} must be" in capsys.readouterr().err
+    assert run(["grow", str(ferry), "--out", str(ferry)]) == ExitCode.INPUT_ERROR
+    assert "choose a new or empty folder" in capsys.readouterr().err
+    assert run(["grow", str(ferry), "--out", str(ferry / "domain.pddl")]) == ExitCode.INPUT_ERROR
+    assert "not a folder" in capsys.readouterr().err
+    (ferry / "training").rename(ferry / "validation")
+    assert run(["grow", str(ferry), *out]) == ExitCode.INPUT_ERROR
+    assert "no training problems" in capsys.readouterr().err
+    assert not (tmp_path / "grown").exists()
+
+
+def test_grow_says_that_nothing_could_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "domain.pddl").write_text(HAULING)
+    (tmp_path / "p.pddl").write_text(
+        "(define (problem h) (:domain hauling) (:objects c - crate)\n"
+        "(:init (at c yard) (crane yard) (idle)) (:goal (up c)))"
+    )
+    assert run(["grow", str(tmp_path), "--out", str(tmp_path / "grown")]) == ExitCode.NO_PLAN
+    assert "no problem could be made" in capsys.readouterr().err
+    assert not (tmp_path / "grown").exists()

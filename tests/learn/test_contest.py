@@ -66,6 +66,14 @@ class TestRanking:
         names = [entry.name for entry in ranked(order)]
         assert names == ["best", "tied", "first", "jumpy", "long", "spread", "small", "unvalidated"]
 
+    def test_small_trees_count_among_plans_that_are_about_as_short(self) -> None:
+        def run(name: str, solved: int, actions: int, nodes: int) -> Standing:
+            return Standing(name, (Validation(1, Coverage(10, solved, 5, actions, None, nodes), None, 0.0),))
+
+        order = [run("large", 10, 100, 900), run("small", 10, 105, 20), run("long", 10, 106, 1), run("few", 9, 50, 1)]
+        assert [entry.name for entry in ranked(order)] == ["small", "large", "long", "few"]
+        assert [entry.name for entry in ranked([run("b", 0, 0, 9), run("a", 0, 0, 1)])] == ["b", "a"]  # nothing solved
+
     def test_costs_count_where_the_run_counts_them(self) -> None:
         def cost(name: str, actions: int, price: float) -> Standing:
             return Standing(name, (Validation(1, Coverage(1, 1, 1, actions, price), None, 0.0),), "costs")
@@ -260,7 +268,7 @@ def test_the_better_half_goes_on_until_one_is_left(ferries: Path, tmp_path: Path
         sorted(order[:2]),
     ]
     assert "iw" not in names[8:]
-    assert contest.state.ended_by == "the winner's last validations solved every problem"
+    assert contest.state.ended_by == "the winner's last validations solved every problem, and plans got no shorter"
     assert contest.state.winner == "iw"
     assert contest.policy.read_text() == "iw 10"
     lines = contest.summary()

@@ -161,7 +161,7 @@ def test_the_best_checkpoint_has_cheap_plans_only_if_costs_count() -> None:
 
 def test_coverage_adds_up_costs_where_there_are_some() -> None:
     found = measure(goal_count(), [toll_road([4, 0, 5.5]), toll_road([2, 2], metric=False)], 5)
-    assert found == Coverage(problems=2, solved=2, jumps=2, actions=5, cost=11.5)
+    assert found == Coverage(problems=2, solved=2, jumps=2, actions=5, cost=11.5, nodes=7)
     assert measure(goal_count(), [toll_road([2, 2], metric=False)], 5).cost is None
 
 

@@ -238,6 +238,25 @@ def test_stops_when_told_and_when_validation_is_stable() -> None:
     assert stable.is_stable
 
 
+def test_a_run_is_not_stable_while_its_plans_get_shorter() -> None:
+    tasks = small_tasks("blocksworld", 3)
+    trainer = Trainer(load_configuration("tiny", [*SHORT, "stop_after=3"]), tasks, tasks, seed=0)
+
+    def is_stable(*actions: int, solved: int = 2) -> bool:
+        found = [Coverage(2, solved, 5, length) for length in actions]
+        trainer.validations = [Validation(2 * i + 2, entry, Coverage(0, 0, 0, 0), 0.0) for i, entry in enumerate(found)]
+        return trainer.is_stable
+
+    assert trainer.spec.validate_every == 2
+    assert is_stable(9, 9, 9)
+    assert is_stable(9, 8, 9, 8)
+    assert is_stable(9, 10, 11)
+    assert not is_stable(9, 9)
+    assert not is_stable(9, 8, 8)
+    assert not is_stable(9, 9, 9, 8)
+    assert not is_stable(9, 9, 9, solved=1)
+
+
 def test_a_stable_run_stays_ended_when_it_is_restored() -> None:
     tasks = small_tasks("blocksworld", 3)
     configuration = load_configuration("tiny", [*SHORT, "stop_after=1"])
@@ -352,7 +371,7 @@ def test_coverage_counts_jumps_and_actions_of_solved_problems() -> None:
     solvable, impossible = chain(6, goal=3), chain(3, goal=1)
     impossible.goal.impossible = True
     found = measure(Nearest(), [solvable, impossible], 5)
-    assert found == Coverage(problems=2, solved=1, jumps=1, actions=3)
+    assert found == Coverage(problems=2, solved=1, jumps=1, actions=3, nodes=6)
 
 
 def test_nothing_to_learn_from_is_an_error() -> None:

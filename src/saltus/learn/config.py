@@ -187,7 +187,8 @@ class TrainingSpec:
     paper: coverage of validation problems, then plan length, then TD error. With `cost=costs`, the cost of the plans
     takes the place of their length."""
     stop_after: int = 0
-    """Ends the run after so many regular validations in a row that solved every problem; 0 never does."""
+    """Ends the run after so many regular validations in a row that solved every problem, of which only the first may be
+    better than all before it; 0 never does."""
     checkpoint_every: int = 10
     """Episodes between saves of the whole run, from which it can be resumed."""
     # Departure: preparing batches takes longer than learning from them. Without it, priorities are always current.

@@ -44,7 +44,7 @@ LEAST_SHARE = 1.0
 
 TIME_LIMIT = "the time limit"
 DONE = "nothing is left to try"
-STABLE = "the winner's last validations solved every problem"
+STABLE = "the winner's last validations solved every problem, and plans got no shorter"
 
 HELD_SECONDS = 60.0
 """How long a resumed contest waits for runs of the one before, which save their state."""

@@ -70,7 +70,7 @@ class ContestState:
     finished: list[str] = field(default_factory=list)
     """Runs that have ended by themselves."""
     stable: list[str] = field(default_factory=list)
-    """Runs that have ended because their last validations solved every problem."""
+    """Runs that have ended because their validations are stable."""
     failed: dict[str, str] = field(default_factory=dict)
     """Runs that cannot go on, and why."""
     winner: str = ""

@@ -1,8 +1,9 @@
 """Stage `learn`: who is ahead in a contest between runs, who goes on, and why. Pure functions of validations.
 
 Runs are compared by their best validation: solved validation and larger problems together, then the length of the plans
-(their cost where problems have action costs), then the number of jumps. Remaining ties go to the run that is listed
-first: candidates with smaller trees are.
+(their cost where problems have action costs). Among runs whose plans are about as short as the shortest, the one with
+the smallest trees is ahead, since it will be the fastest on large problems. Remaining ties go to the run that is listed
+first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saltus.learn.validation import Coverage, Validation
+
+ABOUT_AS_SHORT = 1.05
+"""Factor up to which plans count as about as short as the shortest ones."""
 
 STEADY_VALIDATIONS = 4
 """Last validations by which a run is judged to be steady."""
@@ -38,6 +42,13 @@ class Standing:
     def key(self) -> tuple[float, ...]:
         """What runs are compared by, the larger the better."""
         return _key(self.best, self.unit) if self.best is not None else (-1.0,)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the trees of the best validation."""
+        if self.best is None:
+            return 0
+        return self.best.held_out.nodes + (self.best.larger.nodes if self.best.larger is not None else 0)
 
     @property
     def is_complete(self) -> bool:
@@ -81,7 +92,16 @@ def _key(validation: Validation, unit: str) -> tuple[float, ...]:
 
 def ranked(standings: Sequence[Standing]) -> list[Standing]:
     """The runs, best first; the order of runs that tie stays."""
-    return sorted(standings, key=lambda entry: entry.key, reverse=True)
+    order = sorted(standings, key=lambda entry: entry.key, reverse=True)
+    short = [entry for entry in order if _is_about_as_short(entry, order[0])]
+    return sorted(short, key=lambda entry: entry.nodes) + [entry for entry in order if entry not in short]
+
+
+def _is_about_as_short(standing: Standing, first: Standing) -> bool:
+    """Whether a run solves as many problems as the first, with plans that are about as short."""
+    if standing.best is None or first.best is None or first.key[0] <= 0:
+        return False
+    return standing.key[0] == first.key[0] and -standing.key[1] <= ABOUT_AS_SHORT * -first.key[1]
 
 
 def survivors(standings: Sequence[Standing], *, patient: bool = False) -> list[Standing]:

@@ -139,7 +139,8 @@ class Run:
         episodes = plural(trainer.episode, "episode")
         lines = [f"{self.problems.name}: {why} after {episodes} and {self.elapsed:,.0f} s"]
         if not reason and trainer.is_stable:
-            lines[0] += f": the last {plural(trainer.spec.stop_after, 'validation')} solved every problem"
+            last = plural(trainer.spec.stop_after, "validation")
+            lines[0] += f": the last {last} solved every problem, and plans got no shorter"
         if best is not None:
             lines.append(f"best: episode {best.episode}" if trainer.can_select else f"last: episode {best.episode}")
             yardstick = trainer.measure_goal_count(stop) if trainer.can_select and not stopped_by else None

@@ -35,7 +35,7 @@ class TrainResult:
     is_finished: bool = False
     """Whether the run has ended by itself: more time would not change it."""
     is_stable: bool = False
-    """Whether it has ended because its last validations solved every problem."""
+    """Whether it has ended because its validations are stable."""
 
     @property
     def exit_code(self) -> int:

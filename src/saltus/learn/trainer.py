@@ -193,7 +193,7 @@ class Trainer:
     # -- the loop ----------------------------------------------------------------------------------------------------
 
     def train(self, stop: Callable[[], bool] = never, interrupt: Callable[[], bool] = never) -> Iterator[Event]:
-        """Events until all episodes are done, the last validations solved everything, or `stop` returns True.
+        """Events until all episodes are done, validations are stable, or `stop` returns True.
 
         `stop` is asked after every episode. `interrupt` is asked all the time and should take no time: once it returns
         True, the present episode or validation is given up.
@@ -273,10 +273,14 @@ class Trainer:
 
     @property
     def is_stable(self) -> bool:
-        """Whether the last regular validations, as many as the configuration asks for, solved everything."""
+        """Whether the last regular validations, as many as the configuration asks for, solved everything, and none of
+        them is better than all before it: the plans have stopped getting shorter, too."""
         wanted = self.spec.stop_after
-        last = [entry for entry in self.validations if self._is_regular(entry.episode)][-wanted:]
-        return wanted > 0 and len(last) == wanted and all(entry.complete for entry in last)
+        regular = [entry for entry in self.validations if self._is_regular(entry.episode)]
+        if wanted == 0 or len(regular) < wanted or not all(entry.complete for entry in regular[-wanted:]):
+            return False
+        keys = [entry.key(self.spec.selection, self.spec.cost)[:2] for entry in regular]  # coverage and length
+        return max(keys) == max(keys[: len(keys) - wanted + 1])
 
     def _episode(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> EpisodeReport:
         spec = self.spec

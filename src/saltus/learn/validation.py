@@ -20,6 +20,8 @@ class Coverage:
     actions: int
     cost: float | None = None
     """Total cost of the plans; None unless the problems have action costs."""
+    nodes: int = 0
+    """Nodes of the trees on the way to the plans; 0 in logs without it."""
 
     @property
     def share(self) -> float:
@@ -64,9 +66,11 @@ def measure(
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
     costs = [0.0] * len(tasks)
+    nodes = [0] * len(tasks)
     for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
             actions[i] += int(step.tree.length[step.node])
+            nodes[i] += len(step.tree)
             if tasks[i].has_costs:
                 costs[i] += sum(tasks[i].action_cost(action) for action in step.actions)
             if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:
@@ -79,6 +83,7 @@ def measure(
         jumps=sum(rollouts[i].jumps for i in solved),
         actions=sum(actions[i] for i in solved),
         cost=sum(costs[i] if tasks[i].has_costs else actions[i] for i in solved) if has_costs else None,
+        nodes=sum(nodes[i] for i in solved),
     )
 
 

@@ -104,6 +104,7 @@ def test_protocols() -> None:
     paper, ours = PROTOCOLS["paper"], PROTOCOLS["open"]
     assert (paper.limits, paper.flat_seconds, paper.take_goals) == (Limits(3600, max_jumps=1000), 900, False)
     assert (ours.limits, ours.flat_seconds, ours.take_goals) == (Limits(1800, memory_mb=8192), None, True)
+    assert (paper.search, ours.search) == (False, True)
 
 
 def test_goals_are_taken_whatever_their_value_unless_the_best_value_is_asked_for() -> None:
@@ -205,7 +206,9 @@ def test_a_rollout_that_wanders_leaves_time_for_the_search() -> None:
     ]
     assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.TIME, "search")
     assert (end.jumps, end.search_decisions) == (0, 3)
-    alone = list(plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=False, greedy_share=1e-9))[-1]
+    alone = list(
+        plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=False, greedy_share=1e-9)
+    )[-1]
     assert alone.found_by == "greedy"  # without a search there is nobody to leave time for
 
 

@@ -15,6 +15,7 @@ from saltus.bench.records import read_records
 from saltus.cli.main import run
 from saltus.errors import ConfigurationError
 from saltus.lookahead import LookaheadSpec
+from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
 from saltus.policy.exit_codes import ExitCode
 from saltus.process import PlanJob
 
@@ -123,6 +124,16 @@ def test_numbered_policies_have_their_own() -> None:
     assert (
         PlanJob("d", "p", policy="goal-count", prefix="dk", lookahead=("kind=iw",)).method() == "goal-count (kind=iw)"
     )
+
+
+def test_explain_without_a_policy_for_the_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = files(tmp_path, errands_problem(goal="(and (rung) (at w0 p3))"))
+    assert run(["explain", *names, "--out", "page.html"]) == ExitCode.SUCCESS
+    output = capsys.readouterr()
+    assert output.err.startswith("saltus: warning: no policy for domain 'errands': searching by goals alone")
+    assert output.out.startswith("solved in ")
+    assert FALLBACK_LOOKAHEAD.label in (tmp_path / "page.html").read_text()
+    assert run(["explain", *names, "--policy", TRAINED, "--out", "other.html"]) == ExitCode.INPUT_ERROR
 
 
 def test_lama_has_no_lookahead(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

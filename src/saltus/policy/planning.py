@@ -219,7 +219,7 @@ class _Planning:
         node: SearchNode | None = None
         jump: list[Action] = []
         while rollout.ending is None:
-            if search and stall.has_stalled and not self.expired(share):
+            if search and stall.has_stalled:
                 self.search.prefer([self.search.nodes[number] for number in stall.best_decisions])
                 yield self.end(Outcome.STALLED, greedy=True)
                 return

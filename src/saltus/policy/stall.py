@@ -16,7 +16,13 @@ import math
 from saltus.task import Task
 
 PATIENCE = 100
-"""Jumps without a new best that every rollout may make."""
+"""Jumps without a new best that every rollout may make.
+
+Measured (`benchmarks/patience.py`): in 102 rollouts with which the ten bundled policies solve training problems and
+generated ones up to ten times larger, the longest stretch without a new best is 19 jumps (satellite, 38 objects; the
+rule allows 119); in nine others, cut off after 45 s, it is 24 (spanner, 260 objects, 230 allowed). No stretch is longer
+than a sixth of what the rule allows.
+"""
 
 PATIENCE_PER_OBJECT = 0.5
 """Jumps in addition for each object of the problem."""

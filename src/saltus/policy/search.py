@@ -1,14 +1,16 @@
-"""Stage `policy`: search around a policy: best-first over jumps, with backtracking, after the greedy rollout failed.
+"""Stage `policy`: search around a policy: best-first over jumps, with backtracking, after the greedy rollout failed
+or stalled.
 
 A search node is a state that the policy has decided about: its tree and a Q-value for each of the tree's states. The
 open list holds the candidates of all such states. Two queues take turns; both order candidates by the cost so far minus
 a weight times the Q-value. One has a large weight: it goes on where the policy is most confident, and so repairs
 mistakes near the end. The other has weight 1: Q-values are costs to go, so this is the order of A*, which also revises
 early jumps. What a jump costs (1, its actions, or their costs) is what the policy's Q-values count (`JumpCost`).
-Neither queue drops a candidate. As long as every distinct successor of a state is in its tree, the search ends without
-a plan only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete`
-holds the search nodes of whose trees this is not certain. Candidates that reach goals but shut off others
-(`LookaheadSpec.frozen_goals`) are put aside; one of them is taken every so many decisions.
+A rollout that has stalled names the nodes to begin with (`prefer`). Neither queue drops a candidate. As long as every
+distinct successor of a state is in its tree, the search ends without a plan only if every reachable state has been
+decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete` holds the search nodes of whose trees this is
+not certain. Candidates that reach goals but shut off others (`LookaheadSpec.frozen_goals`) are put aside; one of them
+is taken every so many decisions.
 
 Cost: one decision per search node. Of a tree only order and values are kept, eight bytes per state, and each queue
 holds only the next candidate of every search node. The kernel makes a tree again when one of its states is needed,

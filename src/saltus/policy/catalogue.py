@@ -40,7 +40,7 @@ FALLBACK = "goal-count"
 """Policy of `auto` where no bundled policy fits."""
 
 FALLBACK_LOOKAHEAD = LookaheadSpec(kind="iw", free_moves=True, dead_ends="relaxed", max_better=32)
-"""Its trees: of those tried (`benchmarks/fallback.py`), the ones that solve the most."""
+"""Its trees: no others that were tried solve more (`benchmarks/fallback.py`)."""
 
 MOST_DIFFERENCES = 3
 """Differences from the nearest policy that are listed where none fits."""

@@ -74,7 +74,7 @@ class Outcome(StrEnum):
     @property
     def is_failure(self) -> bool:
         """Whether there is no plan although nothing went wrong: the policy or the limits were not good enough."""
-        return self in (Outcome.FAILED, Outcome.NO_JUMP, Outcome.STALLED, Outcome.JUMPS, Outcome.TIME, Outcome.MEMORY)
+        return self in (Outcome.FAILED, Outcome.NO_JUMP, Outcome.JUMPS, Outcome.TIME, Outcome.MEMORY)
 
     @property
     def is_fault(self) -> bool:

@@ -57,26 +57,40 @@ def problems(folder: Path) -> list[Task]:
 
 
 def main() -> None:
-    """Prints a row per policy: the problem in which the longest stretch comes closest to what the rule allows."""
+    """Prints a row per policy: its longest stretch, and the one that comes closest to what the rule allows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--policies", nargs="+", choices=list(bundled_policies()), default=list(bundled_policies()))
     parser.add_argument("--seconds", type=float, default=45.0, help="time per rollout")
     options = parser.parse_args()
-    titles = ("policy", "solved", "cut off", "longest stretch", "allowed", "objects", "jumps")
+    titles = (
+        "policy",
+        "solved",
+        "failed",
+        "cut off",
+        "longest stretch",
+        "worst stretch",
+        "allowed",
+        "objects",
+        "jumps",
+    )
     print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}", flush=True)
     for name in options.policies:
         policy = load_policy(name)
         rows: list[tuple[float, str]] = []
+        most = 0
         endings: list[Ending | None] = []
         for task in problems(options.folder / name):
             longest, jumps, ending = longest_stretch(policy, task, options.seconds)
             endings.append(ending)
             allowed = Stall.of(task).patience
             if ending in (Ending.SOLVED, None):
+                most = max(most, longest)
                 rows.append((longest / allowed, f"{longest} | {allowed} | {task.object_count} | {jumps}"))
         worst = max(rows, default=(0.0, "- | - | - | -"))[1]
-        print(f"| {name} | {endings.count(Ending.SOLVED)} | {endings.count(None)} | {worst} |", flush=True)
+        failed = len(endings) - endings.count(Ending.SOLVED) - endings.count(None)
+        counts = f"{endings.count(Ending.SOLVED)} | {failed} | {endings.count(None)}"
+        print(f"| {name} | {counts} | {most} | {worst} |", flush=True)
 
 
 if __name__ == "__main__":

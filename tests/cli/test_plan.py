@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +127,15 @@ def test_policy_failed_and_the_search_that_helps(tmp_path: Path, capsys: pytest.
 
 
 def test_a_rollout_that_stalls_and_the_search_that_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A long one-way corridor, in which goal counts see nothing until its end."""
-    places = [f"n{i}" for i in range(300)]
-    links = " ".join(f"(next {a} {b})" for a, b in pairwise(places))
-    objects = f"(define (problem p) (:domain chain) (:objects {' '.join(places)})"
-    task = files(tmp_path, CHAIN, f"{objects} (:init (at n0) {links}) (:goal (at n299)))")
+    """Twelve lights that must all be on before the goal is in sight: 4,096 states with equal goal counts."""
+    lights = [f"l{i}" for i in range(12)]
+    off = " ".join(f"(off {light})" for light in lights)
+    all_on = " ".join(f"(on {light})" for light in lights)
+    domain = f"""(define (domain lights) (:constants {" ".join(lights)}) (:predicates (on ?x) (off ?x) (done))
+      (:action light :parameters (?x) :precondition (off ?x) :effect (and (on ?x) (not (off ?x))))
+      (:action dim :parameters (?x) :precondition (on ?x) :effect (and (off ?x) (not (on ?x))))
+      (:action finish :parameters () :precondition (and {all_on}) :effect (done)))"""
+    task = files(tmp_path, domain, f"(define (problem p) (:domain lights) (:init {off}) (:goal (done)))")
     code, record, _ = plan(*task, "--policy", "goal-count", "--lookahead", "kind=flat", capsys=capsys)
     assert (code, record["greedy_outcome"], record["found_by"]) == (0, "stalled", "search")
     assert record["jumps"] == Stall.of(saltus.load(*task)).patience + 1

@@ -1,4 +1,4 @@
-"""Searches on generated problems: around the policy, by goals alone, and both as `saltus plan --search` runs them.
+"""Searches on generated problems: around the policy, by goals alone, and both as `saltus plan` runs them.
 
     python experiments/2026-11-15-ipc2023/searches.py sokoban POLICY... --sizes side=17,boxes=8 [--seconds 30]
 

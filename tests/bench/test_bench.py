@@ -25,7 +25,7 @@ from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyE
 from saltus.lookahead import LookaheadSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits, Outcome
-from saltus.policy.catalogue import policy_path
+from saltus.policy.catalogue import FALLBACK_LOOKAHEAD, policy_path
 from saltus.policy.exit_codes import ExitCode
 from saltus.process import LocalRunner, PlanJob, PlanResult
 from saltus.task import find_suites, load, read_plan, validate
@@ -151,7 +151,7 @@ def test_a_killed_benchmark_leaves_nothing_and_goes_on(suites: Path, tmp_path: P
     wait_until(lambda: not is_running(worker), 5)
     (kept,) = records_of(out)
     assert (kept.problem, kept.outcome) == ("p03", "plan found")
-    job = PlanJob("", "", policy="random", limits=Limits(None, 8192.0, None), device="cpu", threads=1)
+    job = PlanJob("", "", policy="random", limits=Limits(None, 8192.0, None), search=True, device="cpu", threads=1)
     trials = make_trials(find_suites(slow), job)
     made: list[str] = []
 
@@ -282,7 +282,8 @@ def test_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--planner", "fd"], "--planner fd: expected one of policy, lama"),
-        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search, --improve or --lookahead"),
+        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search, --greedy, --improve or"),
+        (["--planner", "lama", "--greedy"], "cannot be combined with --policy, --search, --greedy, --improve or"),
         (["--split", "nope"], "there is no split 'nope'"),
         (["--protocol", "ipc"], "--protocol ipc: expected one of paper, open"),
         (["--device", "tpu"], "--device tpu: expected one of"),
@@ -296,12 +297,42 @@ def test_usage_errors(options: list[str], message: str, tmp_path: Path, capsys: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_bundled_policies_the_error_names_what_is_missing(
+def test_without_a_bundled_policy_goal_count_runs_and_the_records_say_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("saltus.policy.catalogue.POLICIES", tmp_path)
-    assert call(ROOT / "examples" / "blocksworld", "--out", tmp_path / "records.jsonl") == ExitCode.INPUT_ERROR
-    assert "no bundled policy fits the domain 'blocksworld'" in capsys.readouterr().err
+    out = tmp_path / "records.jsonl"
+    write_suite(tmp_path / "ferry", "ferry", "training", 2)
+    ferry = [tmp_path / "ferry"]
+    assert call(*ferry, "--out", out) == 0
+    warning = "saltus: warning: no policy for domain 'ferry': searching by goals alone (policy goal-count)"
+    assert capsys.readouterr().err.startswith(warning)
+    records = records_of(out)
+    assert {entry.policy for entry in records} == {"goal-count"}
+    assert {entry.method for entry in records} == {f"goal-count ({', '.join(FALLBACK_LOOKAHEAD.settings)})"}
+    assert all(entry.solved and entry.search and entry.device == "cpu" for entry in records)
+    settings = [part for setting in FALLBACK_LOOKAHEAD.settings for part in ("--lookahead", setting)]
+    assert call(*ferry, "--policy", "goal-count", *settings, "--out", out) == 0  # the same trials, spelt out
+    assert f"0 of {len(records)} trials run now, {len(records)} recorded before" in capsys.readouterr().out
+
+
+def test_protocols_search_or_play_greedily(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Searching and greedy trials are other trials; the paper's protocol plays greedily."""
+    out = tmp_path / "records.jsonl"
+    write_suite(tmp_path / "ferry", "ferry", "training", 1)
+    bench = [tmp_path / "ferry", "--policy", "goal-count", "--max-jumps", "9", "--out", out]
+    for options, text in (
+        ([], "1 of 1 trials run now, 0 recorded before"),
+        (["--search"], "0 of 1 trials run now, 1 recorded before"),
+        (["--greedy"], "1 of 1 trials run now, 0 recorded before"),
+        (["--protocol", "paper"], "1 of 1 trials run now, 0 recorded before"),
+        (["--protocol", "paper", "--greedy"], "0 of 1 trials run now, 1 recorded before"),
+        (["--protocol", "paper", "--search"], "1 of 1 trials run now, 0 recorded before"),
+    ):
+        assert call(*bench, *options) == 0
+        assert text in capsys.readouterr().out
+    ways = [(entry.protocol, entry.search) for entry in records_of(out)]
+    assert ways == [("open", True), ("open", False), ("paper", False), ("paper", True)]
 
 
 @NEEDS_LAMA

@@ -93,6 +93,7 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
         LamaJob(base.domain, base.problem, limits=base.limits),
         JOB,
         replace(JOB, seed=1),
+        replace(JOB, search=True),
         replace(JOB, policy="random"),
     ]
     hashes = [job.configuration() for job in others]
@@ -106,6 +107,14 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
 def test_the_configuration_of_stored_records_stays() -> None:
     """As in the records of the experiments, so that a benchmark of theirs can still be continued."""
     assert LamaJob("", "", limits=Limits(120.0, 8192.0, None), device="cpu").configuration() == "4f11d9284bdb"
+
+
+def test_records_of_searches_depend_on_the_stall_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So those from before the rule are told apart; records of greedy rollouts are as before."""
+    greedy, search = JOB.configuration(), replace(JOB, search=True).configuration()
+    monkeypatch.setattr("saltus.process.plan_job.PATIENCE", 7)
+    assert JOB.configuration() == greedy
+    assert replace(JOB, search=True).configuration() != search
 
 
 def test_records_are_kept_and_never_doubled(tmp_path: Path) -> None:

@@ -27,7 +27,9 @@ from saltus.errors import ConfigurationError
 from saltus.lookahead import LookaheadSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits
+from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
 from saltus.policy.exit_codes import ExitCode
+from saltus.policy.stall import Stall
 from saltus.process import PlanJob, run_job
 
 EXAMPLES = ROOT / "examples" / "blocksworld"
@@ -99,17 +101,48 @@ def test_policy_failed_and_the_search_that_helps(tmp_path: Path, capsys: pytest.
     """A spanner that stays behind is a dead end, which goal counts do not see coming."""
     write_suite(tmp_path / "spanner", "spanner", "training", 10)
     task = [str(tmp_path / "spanner" / "domain.pddl"), str(tmp_path / "spanner" / "training" / "p006.pddl")]
-    code, record, errors = plan(*task, "--policy", "goal-count", capsys=capsys)
+    code, record, errors = plan(*task, "--policy", "goal-count", "--greedy", capsys=capsys)
     assert (code, record["outcome"], record["plan_file"], errors) == (ExitCode.NO_PLAN, "policy failed", None, "")
-    assert run(["plan", *task, "--policy", "goal-count"]) == ExitCode.NO_PLAN
+    assert record["search"] is False
+    assert run(["plan", *task, "--policy", "goal-count", "--greedy"]) == ExitCode.NO_PLAN
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("no plan: policy failed (")
     assert last.endswith(" s; try --search")
+    assert run(["plan", *task, "--policy", "goal-count", "--protocol", "paper"]) == ExitCode.NO_PLAN
+    assert capsys.readouterr().out.endswith(" s; try --search\n")
     code, record, _ = plan(*task, "--policy", "goal-count", "--search", capsys=capsys)
     assert (code, record["outcome"], record["found_by"]) == (0, "plan found", "search")
     assert (record["greedy_outcome"], record["search"]) == ("policy failed", True)
     assert record["search_decisions"] > 0
     assert saltus.validate(saltus.load(*task), saltus.read_plan("sas_plan"))
+    code, default, _ = plan(*task, "--policy", "goal-count", capsys=capsys)
+    same = ("outcome", "configuration", "jumps", "search_decisions", "plan_length")
+    assert [default[name] for name in same] == [record[name] for name in same]
+    assert run(["plan", *task, "--policy", "goal-count"]) == ExitCode.SUCCESS
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("plan found (search): ")
+    goals = f"{record['greedy_goals']} of {record['goal_count']} goals"
+    rollout = f"greedy failed after {record['jumps']} jumps at {goals}; {record['search_decisions']} states searched, "
+    assert second.startswith(rollout)
+
+
+def test_a_rollout_that_stalls_and_the_search_that_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twelve lights that must all be on before the goal is in sight: 4,096 states with equal goal counts."""
+    lights = [f"l{i}" for i in range(12)]
+    off = " ".join(f"(off {light})" for light in lights)
+    all_on = " ".join(f"(on {light})" for light in lights)
+    domain = f"""(define (domain lights) (:constants {" ".join(lights)}) (:predicates (on ?x) (off ?x) (done))
+      (:action light :parameters (?x) :precondition (off ?x) :effect (and (on ?x) (not (off ?x))))
+      (:action dim :parameters (?x) :precondition (on ?x) :effect (and (off ?x) (not (on ?x))))
+      (:action finish :parameters () :precondition (and {all_on}) :effect (done)))"""
+    task = files(tmp_path, domain, f"(define (problem p) (:domain lights) (:init {off}) (:goal (done)))")
+    code, record, _ = plan(*task, "--policy", "goal-count", "--lookahead", "kind=flat", capsys=capsys)
+    assert (code, record["greedy_outcome"], record["found_by"]) == (0, "stalled", "search")
+    assert record["jumps"] == Stall.of(saltus.load(*task)).patience + 1
+    assert run(["plan", *task, "--policy", "goal-count", "--lookahead", "kind=flat"]) == ExitCode.SUCCESS
+    second = capsys.readouterr().out.splitlines()[1]
+    assert second.startswith(f"greedy stalled after {record['jumps']} jumps at 0 of 1 goals; ")
+    assert " states searched, " in second
 
 
 def test_no_applicable_jump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +162,7 @@ def test_jump_limit(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_time_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    code, record, _ = plan(*LARGE, "--policy", "random", "--time-limit", "2s", capsys=capsys)
+    code, record, _ = plan(*LARGE, "--policy", "random", "--greedy", "--time-limit", "2s", capsys=capsys)
     assert (code, record["outcome"], record["limits"]["seconds"]) == (ExitCode.OUT_OF_TIME, "time limit", 2.0)
     assert record["jumps"] > 0  # figures are there although the process was stopped
 
@@ -217,9 +250,32 @@ def test_wrong_and_missing_policies(tmp_path: Path, capsys: pytest.CaptureFixtur
     code, record, errors = plan(*task, "--policy", UNTRAINED, capsys=capsys)
     assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "wrong policy")
     assert errors.startswith("saltus: error: wrong policy: the policy was trained on another domain than 'chain'")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for name, message in (("no-such-policy", "there is no policy 'no-such-policy'"), (str(empty), "holds no policies")):
+        code, record, errors = plan(*task, "--policy", name, capsys=capsys)
+        assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "input error")
+        assert message in errors
+
+
+def test_without_a_policy_for_the_domain_goals_are_searched_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    links = "(next a b) (next b c) (next c d)"
+    objects = "(define (problem p) (:domain chain) (:objects a b c d)"
+    task = files(tmp_path, CHAIN, f"{objects} (:init (at a) {links}) (:goal (at d)))")
     code, record, errors = plan(*task, capsys=capsys)
-    assert (code, record["outcome"]) == (ExitCode.INPUT_ERROR, "input error")
-    assert "no bundled policy fits the domain 'chain'" in errors
+    assert (code, record["outcome"], record["plan_length"]) == (0, "plan found", 3)
+    settings = ", ".join(FALLBACK_LOOKAHEAD.settings)
+    assert (record["policy"], record["method"]) == ("goal-count", f"goal-count ({settings})")
+    assert record["search"] is True
+    assert errors.splitlines() == [
+        "saltus: warning: no policy for domain 'chain': searching by goals alone (policy goal-count);"
+        " `saltus train FOLDER --out RUN` learns one"
+    ]
+    code, record, errors = plan(*task, "--greedy", capsys=capsys)
+    assert (code, record["policy"], record["search"]) == (0, "goal-count", False)
+    assert "no policy for domain 'chain'" in errors
 
 
 def test_a_policy_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -307,7 +363,7 @@ def test_progress_on_a_terminal() -> None:
     """Jumps, goals, tree size and seconds; nothing of it on standard output."""
     leader, follower = pty.openpty()
     program = Path(sys.executable).with_name("saltus")
-    command = [program, "plan", *LARGE, "--policy", "random", "--time-limit", "3"]
+    command = [program, "plan", *LARGE, "--policy", "random", "--greedy", "--time-limit", "3"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env=environment) as process:
         os.close(follower)

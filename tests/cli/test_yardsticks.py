@@ -15,6 +15,7 @@ from saltus.bench.records import read_records
 from saltus.cli.main import run
 from saltus.errors import ConfigurationError
 from saltus.lookahead import LookaheadSpec
+from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
 from saltus.policy.exit_codes import ExitCode
 from saltus.process import PlanJob
 
@@ -45,7 +46,16 @@ def test_plan_with_free_moves(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_budgets_of_yardsticks(capsys: pytest.CaptureFixture[str]) -> None:
-    plan = ["plan", f"{GARDENER}/domain.pddl", f"{GARDENER}/large.pddl", *FREE, "--max-jumps", "1", "--json"]
+    plan = [
+        "plan",
+        f"{GARDENER}/domain.pddl",
+        f"{GARDENER}/large.pddl",
+        *FREE,
+        "--max-jumps",
+        "1",
+        "--greedy",
+        "--json",
+    ]
     assert run(plan) == ExitCode.NO_PLAN
     whole = json.loads(capsys.readouterr().out)
     assert run([*plan, "--lookahead", "max_encoded=10"]) == ExitCode.NO_PLAN
@@ -75,7 +85,7 @@ def test_bench_tells_lookaheads_apart(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["report", "records.jsonl"]) == ExitCode.SUCCESS
     output = capsys.readouterr().out
     for name in dict.fromkeys(methods):
-        assert f"{name}: 4 of 4 problems solved" in output
+        assert f"{name} + search: 4 of 4 problems solved" in output
 
 
 def test_configurations_of_older_records_stay() -> None:
@@ -108,8 +118,22 @@ def test_trained_policies_have_their_own(command: str, policy: str, capsys: pyte
 
 
 def test_numbered_policies_have_their_own() -> None:
-    with pytest.raises(ConfigurationError, match="lookahead of policy dk cannot be changed"):
-        PlanJob("d", "p", policy="goal-count", prefix="dk", lookahead=("kind=iw",))
+    """A lookahead is that of the yardstick that takes their place, so there must be one."""
+    with pytest.raises(ConfigurationError, match="lookahead of policy auto cannot be changed"):
+        PlanJob("d", "p", prefix="dk", lookahead=("kind=iw",))
+    assert (
+        PlanJob("d", "p", policy="goal-count", prefix="dk", lookahead=("kind=iw",)).method() == "goal-count (kind=iw)"
+    )
+
+
+def test_explain_without_a_policy_for_the_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = files(tmp_path, errands_problem(goal="(and (rung) (at w0 p3))"))
+    assert run(["explain", *names, "--out", "page.html"]) == ExitCode.SUCCESS
+    output = capsys.readouterr()
+    assert output.err.startswith("saltus: warning: no policy for domain 'errands': searching by goals alone")
+    assert output.out.startswith("solved in ")
+    assert FALLBACK_LOOKAHEAD.label in (tmp_path / "page.html").read_text()
+    assert run(["explain", *names, "--policy", TRAINED, "--out", "other.html"]) == ExitCode.INPUT_ERROR
 
 
 def test_lama_has_no_lookahead(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,8 +82,8 @@ def test_one_decision_tests_a_bounded_number_of_states(monkeypatch: pytest.Monke
 
 
 def test_planning_follows_the_policys_lookahead() -> None:
-    assert TrapLover(PLAIN).plan(fork()) is None
-    plan = TrapLover(RELAXED).plan(fork())
+    assert TrapLover(PLAIN).plan(fork(), search=False) is None
+    plan = TrapLover(RELAXED).plan(fork(), search=False)
     assert plan is not None
     assert len(plan) == 2
 
@@ -146,7 +146,7 @@ def test_an_unsolvable_task_ends_at_once() -> None:
     assert (rollout.ending, len(rollout.dead_ends)) == (Ending.PROVEN_DEAD_END, 2)
     found = TrapLover(RELAXED).solve(trap(), search=True)
     assert (found.outcome, found.greedy_outcome) == (Outcome.FAILED, Outcome.FAILED)
-    assert TrapLover(RELAXED).solve(trap()).detail == "proven dead end"
+    assert TrapLover(RELAXED).solve(trap(), search=False).detail == "proven dead end"
 
 
 def test_a_search_among_dead_ends_respects_the_time_limit() -> None:

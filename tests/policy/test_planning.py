@@ -72,8 +72,8 @@ class Named:
 
 
 def last(policy, task: Task, limits: Limits = NO_LIMITS, **options: Any) -> Progress:
-    """The last progress of planning."""
-    return list(plan_stepwise(policy, task, limits, **options))[-1]
+    """The last progress of planning, greedily unless a search is asked for."""
+    return list(plan_stepwise(policy, task, limits, **{"search": False, **options}))[-1]
 
 
 def test_every_outcome_has_an_exit_code() -> None:
@@ -104,6 +104,7 @@ def test_protocols() -> None:
     paper, ours = PROTOCOLS["paper"], PROTOCOLS["open"]
     assert (paper.limits, paper.flat_seconds, paper.take_goals) == (Limits(3600, max_jumps=1000), 900, False)
     assert (ours.limits, ours.flat_seconds, ours.take_goals) == (Limits(1800, memory_mb=8192), None, True)
+    assert (paper.search, ours.search) == (False, True)
 
 
 def test_goals_are_taken_whatever_their_value_unless_the_best_value_is_asked_for() -> None:
@@ -205,7 +206,9 @@ def test_a_rollout_that_wanders_leaves_time_for_the_search() -> None:
     ]
     assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.TIME, "search")
     assert (end.jumps, end.search_decisions) == (0, 3)
-    alone = list(plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), greedy_share=1e-9))[-1]
+    alone = list(
+        plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=False, greedy_share=1e-9)
+    )[-1]
     assert alone.found_by == "greedy"  # without a search there is nobody to leave time for
 
 
@@ -353,7 +356,7 @@ def test_search_solves_what_the_greedy_rollout_cannot() -> None:
 
     task = task_of(domain_of(DOMAINS["spanner"].path.read_text()), generate_problem("spanner", "training", 5, 10, 0))
     policy = GoalCountPolicy(np.random.default_rng(0))
-    assert policy.solve(task).outcome is Outcome.FAILED
+    assert policy.solve(task, search=False).outcome is Outcome.FAILED
     end = policy.solve(task, Limits(max_jumps=1000), search=True)
     assert (end.outcome, end.found_by) == (Outcome.FOUND, "search")
     assert validate(task, end.plan)

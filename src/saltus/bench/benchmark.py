@@ -27,7 +27,7 @@ from saltus.errors import (
 from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
 from saltus.pddl.signature import check_signature
-from saltus.policy.catalogue import policy_file_for
+from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, fallback_note, policy_file_for
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import PlanJob, Runner
@@ -67,7 +67,8 @@ def make_trials(
     """A trial for every problem; `job` says everything but domain, problem and, if it must be found, the policy.
 
     `adapt` changes what depends on the policy, once it is known.
-    Suites without a policy are left out with a warning; if none is left, that is a `NoPolicyError`.
+    Suites that no bundled policy fits are run with the fallback, with a warning. Suites that no policy of a given
+    folder fits are left out with a warning; if none is left, that is a `NoPolicyError`.
     """
     known = dict.fromkeys(split for suite in suites for split in suite.splits)
     for split in splits or ():
@@ -82,7 +83,7 @@ def make_trials(
         if not wanted:
             continue
         try:
-            prepared = adapt(replace(job, domain=str(suite.domain), policy=policy_for(suite, job)))
+            prepared = adapt(with_policy(suite, job, warn))
         except (NoPolicyError, WrongPolicyError) as error:
             missing.append(str(error))
             continue
@@ -97,6 +98,18 @@ def make_trials(
     for reason in missing:
         warn(f"left out: {reason}")
     return trials
+
+
+def with_policy(suite: Suite, job: PlanJob, warn: Callable[[str], None]) -> PlanJob:
+    """The job for a suite: with its domain and policy, or the fallback where no bundled policy fits."""
+    job = replace(job, domain=str(suite.domain))
+    try:
+        return replace(job, policy=policy_for(suite, job))
+    except NoPolicyError:
+        if job.policy != AUTO:
+            raise
+        warn(fallback_note(parse_domain(Source.from_file(suite.domain))))
+        return replace(job, policy=FALLBACK, lookahead=FALLBACK_LOOKAHEAD.settings, device="cpu")
 
 
 def policy_for(suite: Suite, job: PlanJob) -> str:

@@ -29,6 +29,7 @@ from saltus.cli.options import (
     limits_of,
     lookahead_of,
     protocol_of,
+    search_of,
 )
 from saltus.cli.plan import Improve
 from saltus.cli.progress import WIDE, columns
@@ -61,7 +62,7 @@ def bench(
     memory_limit: MemoryLimit = None,
     max_jumps: MaxJumps = None,
     protocol: Protocol = "open",
-    search: Search = False,
+    search: Search = None,
     improve: Improve = False,
     device: Device = "auto",
     threads: Annotated[
@@ -75,7 +76,8 @@ def bench(
     """Run a policy on every problem of some suites, each in a process of its own, and record the results.
 
     Plans are validated and kept in a folder next to the record file. A benchmark that was stopped or killed, or that
-    has new problems, continues where it was. Other options make other records in the same file.
+    has new problems, continues where it was. Other options make other records in the same file. Domains that no
+    bundled policy fits are run with goal-count, with a warning.
 
     Examples:
 
@@ -92,9 +94,9 @@ def bench(
     job: PlanJob
     if planner == LamaJob.planner:
         find_driver()
-        if search or improve or policy != AUTO or lookahead:
+        if search is not None or improve or policy != AUTO or lookahead:
             raise ConfigurationError(
-                "--planner lama cannot be combined with --policy, --search, --improve or --lookahead"
+                "--planner lama cannot be combined with --policy, --search, --greedy, --improve or --lookahead"
             )
         job = LamaJob("", "", limits=limits, device="cpu", seed=seed, threads=share)
     else:
@@ -103,7 +105,7 @@ def bench(
             "",
             policy=policy,
             limits=limits,
-            search=search,
+            search=search_of(search, protocol),
             improve=improve,
             take_goals=protocol_of(protocol).take_goals,
             device=find_device(device) if policy not in YARDSTICKS else "cpu",

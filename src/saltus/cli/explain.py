@@ -11,6 +11,7 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.inspect import DomainFile, ProblemFile, read_task
 from saltus.cli.options import Lookahead, Seed, lookahead_of
+from saltus.errors import NoPolicyError
 
 if TYPE_CHECKING:
     from saltus.policy import Step
@@ -39,13 +40,19 @@ def explain(
 
         saltus explain examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --out page.html
     """
-    from saltus.policy.catalogue import open_policy
+    from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_policy
     from saltus.report.explain import ending_text, explain_page, trace  # here: importing PyTorch takes a second
     from saltus.report.html import write_page
 
     spec = lookahead_of(lookahead, policy)
     task = read_task(domain, problem)
-    chosen, name = open_policy(policy, task.domain, device="cpu", seed=seed, lookahead=spec if lookahead else None)
+    try:
+        chosen, name = open_policy(policy, task.domain, device="cpu", seed=seed, lookahead=spec if lookahead else None)
+    except NoPolicyError:
+        if policy != AUTO:
+            raise
+        output.warning(fallback_note(task.domain))
+        chosen, name = fallback_policy(seed)
     terminal = output.error_console()
     if terminal.is_terminal:
         with terminal.status(Text("looking ahead")) as status:

@@ -29,8 +29,9 @@ MaxJumps = Annotated[str | None, typer.Option(help="Limit on the jumps of the gr
 Protocol = Annotated[
     str,
     typer.Option(
-        help="Default limits and rules: open (30 min, 8 GiB) or paper (1,000 jumps, 60 min, 15 min for flat policies;"
-        " a goal state is taken only if it has the best Q-value)."
+        help="Default limits and rules: open (30 min, 8 GiB, a search if the greedy rollout fails) or paper"
+        " (1,000 jumps, 60 min, 15 min for flat policies, no search; a goal state is taken only if it has the best"
+        " Q-value)."
     ),
 ]
 Device = Annotated[str, typer.Option(help=f"Device for the network: {', '.join(DEVICES)}.")]
@@ -45,9 +46,12 @@ Lookahead = Annotated[
     ),
 ]
 Search = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--search", help="If the greedy rollout fails, continue with a search guided by the policy and by goals."
+        "--search/--greedy",
+        help="Whether a search guided by the policy and by goals follows a greedy rollout that fails or makes no"
+        " progress (default: --search; with --protocol paper: --greedy).",
+        show_default=False,
     ),
 ]
 Ray = Annotated[
@@ -60,6 +64,11 @@ def protocol_of(name: str) -> PlanningProtocol:
     if name not in PROTOCOLS:
         raise ConfigurationError(f"--protocol {shorten(name)}: expected one of {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
+
+
+def search_of(search: bool | None, protocol: str) -> bool:
+    """Whether a search follows: as asked for, or as the protocol has it."""
+    return protocol_of(protocol).search if search is None else search
 
 
 def lookahead_of(settings: Sequence[str] | None, policy: str) -> LookaheadSpec:

@@ -31,11 +31,12 @@ from saltus.cli.options import (
     limits_of,
     lookahead_of,
     protocol_of,
+    search_of,
 )
 from saltus.cli.progress import fitting
 from saltus.errors import ConfigurationError, InputError, plural
 from saltus.files import WriteError, folder_of, is_replaceable
-from saltus.policy.catalogue import AUTO, RUN_POLICY, numbered_files
+from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
 from saltus.policy.rollout import Ending
@@ -45,9 +46,6 @@ from saltus.task import write_plan
 from saltus.task.plan import cost_text
 
 PROGRAM = "saltus"
-
-FALLBACK = "goal-count"
-"""Policy of `ipc-plan` if nothing was learned."""
 
 PlanFile = Annotated[Path, typer.Option(help="File for the plan; with --improve: FILE.1, FILE.2, …")]
 Improve = Annotated[
@@ -68,7 +66,7 @@ def plan(
     memory_limit: MemoryLimit = None,
     max_jumps: MaxJumps = None,
     protocol: Protocol = "open",
-    search: Search = False,
+    search: Search = None,
     improve: Improve = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -78,6 +76,8 @@ def plan(
 ) -> int:
     """Find a plan with a policy: in every state, jump to the best state of its lookahead tree.
 
+    Where this greedy rollout fails, or has made no progress for long, a search around the policy goes on from its best
+    states. If no bundled policy fits the domain, the yardstick goal-count searches in its place, and a warning says so.
     The plan is validated and then written, one action per line. Plans that an earlier call wrote under the same name
     are removed once problem and policy have been read. Limits hold whatever the program is doing.
 
@@ -95,7 +95,7 @@ def plan(
         str(problem),
         policy=policy,
         limits=limits_of(protocol, time_limit, memory_limit, max_jumps),
-        search=search,
+        search=search_of(search, protocol),
         improve=improve,
         take_goals=protocol_of(protocol).take_goals,
         device=device,
@@ -143,8 +143,8 @@ def ipc_plan(
 ) -> int:
     """Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …
 
-    If the greedy rollout fails, a search follows. Without an intact policy, goal-count takes its place. The default
-    limits are 30 minutes and 8 GiB.
+    If the greedy rollout fails or makes no progress, a search follows. Without an intact policy, goal-count takes its
+    place. The default limits are 30 minutes and 8 GiB.
 
     Example:
 
@@ -161,6 +161,7 @@ def ipc_plan(
         improve=improve,
         device=device,
         seed=seed,
+        lookahead=FALLBACK_LOOKAHEAD.settings,
         threads=threads,
     )
     writer = PlanWriter(plan_file, numbered=False)
@@ -343,7 +344,7 @@ def progress_line(result: PlanResult | None, seconds: float, width: int) -> Text
     parts = [f"{seconds:.0f} s"]
     if result is not None and result.figures.jumps is not None:
         figures = result.figures
-        parts.append(plural(figures.jumps or 0, "jump"))
+        parts.append(rollout_text(figures))
         parts.append(f"{figures.goals or 0:,} of {figures.goal_count or 0:,} goals")
         if result.plan is not None:
             parts.append(f"plan of cost {result.cost:g}")
@@ -353,6 +354,24 @@ def progress_line(result: PlanResult | None, seconds: float, width: int) -> Text
     else:
         parts.append("reading" if result is None else "loading the policy")
     return Text(fitting(parts, width), style="dim")
+
+
+ROLLOUT_ENDS = {
+    Outcome.STALLED: "stalled",
+    Outcome.FAILED: "failed",
+    Outcome.JUMPS: "cut off by the jump limit",
+    Outcome.TIME: "cut off by its share of the time",
+}
+"""What became of a rollout after which a search may follow."""
+
+
+def rollout_text(figures: Figures) -> str:
+    """How far the greedy rollout has come, in words; how it ended, if a search followed."""
+    jumps = plural(figures.jumps or 0, "jump")
+    ended = figures.greedy_outcome
+    if ended not in ROLLOUT_ENDS or not search_text(figures):
+        return jumps
+    return f"greedy {ROLLOUT_ENDS[ended]} after {jumps}"
 
 
 def search_text(figures: Figures) -> str:
@@ -379,7 +398,8 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
     figures = result.figures
     jumps = f"{figures.jumps or 0:,} jumps"
     if searched := search_text(figures):
-        jumps += f", {searched}"
+        reached = f"at {figures.greedy_goals or 0:,} of {figures.goal_count or 0:,} goals"
+        jumps = f"{rollout_text(figures)} {reached}; {searched}"
     if result.outcome.is_solved and result.plan is not None and result.cost is not None:
         cost = cost_text(result.cost, unit_cost=result.unit_cost)
         output.result(f"plan found ({figures.found_by}): {plural(len(result.plan), 'action')}, cost {cost}")

@@ -36,6 +36,12 @@ RUN_POLICY = f"policy{SUFFIX}"
 
 DEVICES = ("auto", "cpu", "cuda")
 
+FALLBACK = "goal-count"
+"""Policy of `auto` where no bundled policy fits."""
+
+FALLBACK_LOOKAHEAD = LookaheadSpec(kind="iw", free_moves=True, dead_ends="relaxed", max_better=32)
+"""Its trees: no others that were tried solve more (`benchmarks/fallback.py`)."""
+
 MOST_DIFFERENCES = 3
 """Differences from the nearest policy that are listed where none fits."""
 
@@ -83,6 +89,19 @@ def open_policy(
     policy = _load(policy_file_for(name, domain), domain, device)
     policy.threads = threads
     return policy, policy.name
+
+
+def fallback_policy(seed: int = 0) -> tuple[Planner, str]:
+    """The policy of `auto` for domains that no bundled policy fits, and its name; meant to be followed by a search."""
+    return YARDSTICKS[FALLBACK](np.random.default_rng(seed), FALLBACK_LOOKAHEAD), FALLBACK
+
+
+def fallback_note(domain: Domain) -> str:
+    """What users are told when the fallback is used."""
+    return (
+        f"no policy for domain {domain.name!r}: searching by goals alone (policy {FALLBACK}); "
+        "`saltus train FOLDER --out RUN` learns one"
+    )
 
 
 def open_learned(

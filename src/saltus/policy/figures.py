@@ -95,6 +95,7 @@ class Figures:
     goal_search_decisions: int | None = declare(Kind.COUNT, "Decisions of the goal search next to it.")
     found_by: str | None = declare(Kind.TEXT, "What found the first plan: greedy, search or goal search.")
     greedy_outcome: Outcome | None = declare(Kind.OUTCOME, "How the greedy rollout ended, even if a search followed.")
+    greedy_goals: int | None = declare(Kind.COUNT, "Largest number of goal literals true during the greedy rollout.")
     tree_nodes: int | None = declare(Kind.COUNT, "States of all lookahead trees.")
     largest_tree: int | None = declare(Kind.COUNT, "States of the largest lookahead tree.")
     left_out_nodes: int | None = declare(Kind.COUNT, "States of all trees left out because of `max_encoded`.")

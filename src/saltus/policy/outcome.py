@@ -29,6 +29,9 @@ class Outcome(StrEnum):
     the detail `proven dead end` means that the problem has no plan."""
     NO_JUMP = "no applicable jump"
     """The initial state has no successor."""
+    STALLED = "stalled"
+    """The rollout made no progress for long (`policy/stall.py`), and a search took over: how a rollout ends, not a
+    call."""
     JUMPS = "jump limit"
     TIME = "time limit"
     MEMORY = "memory limit"
@@ -86,13 +89,14 @@ class Outcome(StrEnum):
     @property
     def allows_search(self) -> bool:
         """Whether a search may still find a plan after the greedy rollout ended in this way."""
-        return self in (Outcome.FAILED, Outcome.JUMPS, Outcome.TIME)
+        return self in (Outcome.FAILED, Outcome.STALLED, Outcome.JUMPS, Outcome.TIME)
 
 
 EXIT_CODES = {
     Outcome.FOUND: ExitCode.SUCCESS,
     Outcome.FAILED: ExitCode.NO_PLAN,
     Outcome.NO_JUMP: ExitCode.NO_PLAN,
+    Outcome.STALLED: ExitCode.NO_PLAN,
     Outcome.JUMPS: ExitCode.NO_PLAN,
     Outcome.TIME: ExitCode.OUT_OF_TIME,
     Outcome.MEMORY: ExitCode.OUT_OF_MEMORY,
@@ -136,27 +140,30 @@ class Limits:
 
 
 GREEDY_SHARE = 0.5
-"""Share of the time limit that the greedy rollout may take if a search follows: a rollout that only wanders must not
-use up all of it."""
+"""Share of the time limit that the greedy rollout may take if a search follows, even if it has not stalled."""
 
 
 @dataclass(frozen=True)
 class PlanningProtocol:
-    """Limits of planning, and the rule that picks a state of a tree."""
+    """Limits of planning, whether a search follows, and the rule that picks a state of a tree."""
 
     limits: Limits
     flat_seconds: float | None = None
     """Time limit of policies with a flat lookahead, where it differs."""
     take_goals: bool = True
     """Whether a goal state in the tree is taken whatever its Q-value."""
+    search: bool = True
+    """Whether a search follows a greedy rollout that fails or stalls."""
 
 
 PROTOCOLS = {
-    "paper": PlanningProtocol(Limits(seconds=3600.0, max_jumps=1000), flat_seconds=900.0, take_goals=False),
+    "paper": PlanningProtocol(
+        Limits(seconds=3600.0, max_jumps=1000), flat_seconds=900.0, take_goals=False, search=False
+    ),
     "open": PlanningProtocol(Limits(seconds=1800.0, memory_mb=8192.0)),
 }
-"""The paper's section "Testing". Departure: by default, the IPC's limits, any number of jumps, and goal states always
-taken."""
+"""The paper's section "Testing". Departure: by default, the IPC's limits, any number of jumps, goal states always
+taken, and a search where the rollout fails or stalls."""
 
 
 class Clock:

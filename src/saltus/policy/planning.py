@@ -1,16 +1,17 @@
 """Stage `policy`: from a policy and a task to a validated plan.
 
-`plan_stepwise` is all of planning as a generator: the greedy rollout, then, on request, a search around the policy
-with a cheaper goal search next to it, and the improvement of the plan. It yields its progress after every decision and
-every plan, so that the caller can show it, write plans as they come, or stop. Limits on jumps and time are checked
-between decisions; memory, and time within a decision, can only be limited from another process
-(`process/supervisor.py`).
+`plan_stepwise` is all of planning as a generator: the greedy rollout; if it fails or has stalled (`stall.py`), a
+search around the policy with a cheaper goal search next to it; on request, the improvement of the plan. It yields its
+progress after every decision and every plan, so that the caller can show it, write plans as they come, or stop. Limits
+on jumps and time are checked between decisions; memory, and time within a decision, can only be limited from another
+process (`process/supervisor.py`).
 
 No plan leaves this module before the validator, which shares nothing with the kernel, has replayed it.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -25,6 +26,7 @@ from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.search import JumpSearch, SearchNode
+from saltus.policy.stall import Stall
 from saltus.task import Action, Plan, State, Task, validate
 
 NO_LIMITS = Limits()
@@ -88,14 +90,15 @@ class Planner(ABC):
         *,
         time_limit: float | None = None,
         max_jumps: int | None = None,
-        search: bool = False,
+        search: bool = True,
         improve: bool = False,
         take_goals: bool = True,
     ) -> Plan | None:
-        """A validated plan, or None where the policy found none; `solve` says why.
+        """A validated plan, or None where none was found; `solve` says why.
 
-        With `improve` and no time limit it returns once the plan gets no better. Without `take_goals`, a goal state in
-        the tree is passed over if another state has a better Q-value, as in the paper.
+        Without `search`, the policy plays greedily until it fails or a limit is reached. With `improve` and no time
+        limit it returns once the plan gets no better. Without `take_goals`, a goal state in the tree is passed over if
+        another state has a better Q-value, as in the paper.
         """
         limits = Limits(seconds=time_limit, max_jumps=max_jumps)
         return self.solve(task, limits, search=search, improve=improve, take_goals=take_goals).plan
@@ -105,7 +108,7 @@ class Planner(ABC):
         task: Task,
         limits: Limits = NO_LIMITS,
         *,
-        search: bool = False,
+        search: bool = True,
         improve: bool = False,
         take_goals: bool = True,
     ) -> Progress:
@@ -128,7 +131,7 @@ def plan_stepwise(
     task: Task,
     limits: Limits = NO_LIMITS,
     *,
-    search: bool = False,
+    search: bool = True,
     improve: bool = False,
     take_goals: bool = True,
     goal_policy: Policy | None = None,
@@ -138,15 +141,16 @@ def plan_stepwise(
 ) -> Iterator[Progress]:
     """Progress after each decision and plan; the last one has an outcome.
 
-    Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the rollout is cut off after
-    `greedy_share` of the time limit, and then its outcome is the time limit; a goal search with `goal_policy`, if
-    there is one, takes turns with the search around the policy. Without `take_goals`, the rollout jumps to a goal state
-    only if it has the best Q-value; a search takes every goal state that it sees.
+    Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the rollout is cut off once it
+    has stalled, or after `greedy_share` of the time limit, and then its outcome is the time limit; a goal search with
+    `goal_policy`, if there is one, takes turns with the search around the policy. Without `take_goals`, the rollout
+    jumps to a goal state only if it has the best Q-value; a search takes every goal state that it sees.
     """
     planning = _Planning(policy, task, limits, time.monotonic() if started is None else started, take_goals=take_goals)
     yield planning.now
-    yield from planning.greedy(keep=search, share=greedy_share if search else 1.0)
-    if search and planning.ended_greedily.allows_search and not planning.expired():
+    yield from planning.greedy(search=search, share=greedy_share if search else 1.0)
+    ended = planning.ended_greedily
+    if search and ended.allows_search and (ended is Outcome.STALLED or not planning.expired()):
         yield from planning.run_searches(goal_policy)
     if improve and planning.now.solved:
         yield from planning.improve(threads)
@@ -168,7 +172,7 @@ class _Planning:
             policy, task, expired=self.expired, dead_ends=self.dead_ends, frozen_goals=self.frozen_goals
         )
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
-        """Where the rollout was cut off: a state that was jumped to, but not decided on."""
+        """Where a limit cut the rollout off: a state that was jumped to, but not decided on."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
         total = len(task.goal.positive) + len(task.goal.negative)
         self.now = Progress(
@@ -179,6 +183,7 @@ class _Planning:
             left_out_nodes=0,
             largest_tree=0,
             goals=total - initial,
+            greedy_goals=total - initial,
             goal_count=total,
             seconds_dead_ends=0.0,
             seconds_frozen_goals=0.0,
@@ -200,8 +205,9 @@ class _Planning:
     def full(self, jumps: int) -> bool:
         return self.limits.max_jumps is not None and jumps >= self.limits.max_jumps
 
-    def greedy(self, *, keep: bool, share: float) -> Iterator[Progress]:
-        """The rollout, for a share of the time; with `keep`, its decisions become the first nodes of a search."""
+    def greedy(self, *, search: bool, share: float) -> Iterator[Progress]:
+        """The rollout, for a share of the time; if a search follows, only until it has stalled, and its decisions are
+        the first nodes of the search."""
         rollout = Rollout(
             self.task,
             take_goals=self.take_goals,
@@ -209,23 +215,29 @@ class _Planning:
             dead_ends=self.dead_ends,
             frozen_goals=self.frozen_goals,
         )
+        stall = Stall.of(self.task)
         node: SearchNode | None = None
         jump: list[Action] = []
         while rollout.ending is None:
+            if search and stall.has_stalled:
+                self.search.prefer([self.search.nodes[number] for number in stall.best_decisions])
+                yield self.end(Outcome.STALLED, greedy=True)
+                return
             if self.expired(share) or self.full(rollout.jumps):
                 self.last = (node, rollout.state, jump)
                 yield self.end(Outcome.TIME if self.expired(share) else Outcome.JUMPS, greedy=True)
                 return
             decision = self.policy.decide([rollout.situation])[0]
-            if keep:
+            if search:
                 node = self.search.add(decision, node, jump)
+                stall.see(int(decision.tree.goals[0]), float(decision.q.max(initial=-math.inf)))
             step = rollout.advance(decision)
             goals = 0 if step is None else int(decision.tree.goals[step.node])
             if step is not None:
                 jump = step.actions
                 self.actions += jump
             self.see(decision, goals)
-            self.now = replace(self.now, jumps=rollout.jumps)
+            self.now = replace(self.now, jumps=rollout.jumps, greedy_goals=self.now.goals)
             if rollout.ending is None:
                 yield self.now
         if rollout.ending is Ending.SOLVED:
@@ -236,8 +248,9 @@ class _Planning:
             yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending))
 
     def run_searches(self, goal_policy: Policy | None) -> Iterator[Progress]:
-        """The search, which goes on from the state where the rollout was cut off and then from everywhere, and the goal
-        search, which starts anew and takes the next step whenever it has looked at less than its share of states."""
+        """The search, which goes on from the state where a limit cut the rollout off, or from the best states of one
+        that has stalled, and then from everywhere; and the goal search, which starts anew and takes the next step
+        whenever it has looked at less than its share of states."""
         self.now = replace(self.now, outcome=None, detail="")
         ended = self.ended_greedily
         searches = {SEARCH: self.search}
@@ -264,7 +277,8 @@ class _Planning:
                 else SEARCH
             )
             if turn == SEARCH and self.full(self.now.search_decisions or 0):
-                yield self.end(ended, detail="the search was cut off by the jump limit")
+                outcome = Outcome.JUMPS if ended is Outcome.STALLED else ended
+                yield self.end(outcome, detail="the search was cut off by the jump limit")
                 return
             found = next(steps[turn], None)
             if found is not None:

@@ -1,14 +1,16 @@
-"""Stage `policy`: search around a policy: best-first over jumps, with backtracking, after the greedy rollout failed.
+"""Stage `policy`: search around a policy: best-first over jumps, with backtracking, after the greedy rollout failed
+or stalled.
 
 A search node is a state that the policy has decided about: its tree and a Q-value for each of the tree's states. The
 open list holds the candidates of all such states. Two queues take turns; both order candidates by the cost so far minus
 a weight times the Q-value. One has a large weight: it goes on where the policy is most confident, and so repairs
 mistakes near the end. The other has weight 1: Q-values are costs to go, so this is the order of A*, which also revises
 early jumps. What a jump costs (1, its actions, or their costs) is what the policy's Q-values count (`JumpCost`).
-Neither queue drops a candidate. As long as every distinct successor of a state is in its tree, the search ends without
-a plan only if every reachable state has been decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete`
-holds the search nodes of whose trees this is not certain. Candidates that reach goals but shut off others
-(`LookaheadSpec.frozen_goals`) are put aside; one of them is taken every so many decisions.
+A rollout that has stalled names the nodes to begin with (`prefer`). Neither queue drops a candidate. As long as every
+distinct successor of a state is in its tree, the search ends without a plan only if every reachable state has been
+decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete` holds the search nodes of whose trees this is
+not certain. Candidates that reach goals but shut off others (`LookaheadSpec.frozen_goals`) are put aside; one of them
+is taken every so many decisions.
 
 Cost: one decision per search node. Of a tree only order and values are kept, eight bytes per state, and each queue
 holds only the next candidate of every search node. The kernel makes a tree again when one of its states is needed,
@@ -115,9 +117,12 @@ class JumpSearch:
         self._dead_end_nodes: dict[int, bool] = {}
         self._queues = [_Queue(weight) for weight in weights]
         self._turn = 0
+        self._tested = 0
+        """Candidates that were not taken because they are dead ends or were put aside."""
         self._postponed: deque[tuple[SearchNode, int]] = deque()
         """Candidates that were put aside, the first ones first."""
         self._put_aside: set[State] = set()
+        self._first: deque[SearchNode] = deque()
         self._trees: OrderedDict[int, LookaheadTree] = OrderedDict()
         self._cached = 0
 
@@ -146,6 +151,10 @@ class JumpSearch:
         self._keep(node, decision.tree)
         return node, decision
 
+    def prefer(self, nodes: Sequence[SearchNode]) -> None:
+        """Lets the search begin with the best new candidate of each of these nodes, in this order."""
+        self._first.extend(nodes)
+
     def run(self) -> Iterator[tuple[SearchNode, Decision]]:
         """Search nodes as they are made, until `solution` is set, no candidate is left, or `expired` says so.
 
@@ -161,33 +170,45 @@ class JumpSearch:
 
     def _next(self) -> tuple[State, SearchNode, list[Action]] | None:
         """The best candidate with a new state from the queue whose turn it is; None if there is none."""
+        while self._first:
+            node = self._first.popleft()
+            for candidate in node.candidates.tolist():
+                if (found := self._take(node, candidate)) is not None:
+                    return found
+                if self._expired():
+                    return None
         if len(self.nodes) % POSTPONED_EVERY == 0 and (found := self._next_postponed()) is not None:
             return found
         queue = self._queues[self._turn]
         while queue.heap:
-            node, candidate = queue.pop(self.nodes)
-            if self._dead_end_nodes.get(node.number):
-                continue
-            tree = self._tree(node)
-            if candidate >= len(tree):  # made again with less memory left, and truncated earlier
-                self.incomplete.add(node.number)
-                continue
-            state = tree.state_of(candidate)
-            if tree.up_to_walks(state) in self.known:
-                continue
-            if self._is_dead_end(state):
-                if node.number not in self._dead_end_nodes:  # if the node is one, so are all its candidates
-                    self._dead_end_nodes[node.number] = self._is_dead_end(node.state)
-                if self._expired():
-                    return None
-                continue
-            if self._puts_aside(tree, node, candidate, state):
-                if self._expired():
-                    return None
-                continue
-            self._turn = (self._turn + 1) % len(self._queues)
-            return state, node, tree.path_to(candidate)
+            tested = self._tested
+            if (found := self._take(*queue.pop(self.nodes))) is not None:
+                self._turn = (self._turn + 1) % len(self._queues)
+                return found
+            if self._tested > tested and self._expired():
+                return None
         return self._next_postponed()  # an empty queue has offered every candidate
+
+    def _take(self, node: SearchNode, candidate: int) -> tuple[State, SearchNode, list[Action]] | None:
+        """A candidate to go on with; None if it is known, a dead end or put aside (the latter two count as tests)."""
+        if self._dead_end_nodes.get(node.number):
+            return None
+        tree = self._tree(node)
+        if candidate >= len(tree):  # made again with less memory left, and truncated earlier
+            self.incomplete.add(node.number)
+            return None
+        state = tree.state_of(candidate)
+        if tree.up_to_walks(state) in self.known:
+            return None
+        if self._is_dead_end(state):
+            if node.number not in self._dead_end_nodes:  # if the node is one, so are all its candidates
+                self._dead_end_nodes[node.number] = self._is_dead_end(node.state)
+            self._tested += 1
+            return None
+        if self._puts_aside(tree, node, candidate, state):
+            self._tested += 1
+            return None
+        return state, node, tree.path_to(candidate)
 
     def _puts_aside(self, tree: LookaheadTree, node: SearchNode, candidate: int, state: State) -> bool:
         """Whether a candidate is put aside, now or before."""

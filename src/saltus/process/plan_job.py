@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -30,6 +30,7 @@ from saltus.policy.catalogue import (
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
 from saltus.policy.policies import YARDSTICKS
+from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
 from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
 from saltus.task import Plan
@@ -83,6 +84,7 @@ class PlanJob(Job[PlanResult]):
     prefix: str | None = None
     """Policy files `prefix`.1, `prefix`.2, …: the last one that fits replaces `policy`, if there is one."""
     search: bool = False
+    """Whether a search follows a greedy rollout that fails or stalls."""
     improve: bool = False
     take_goals: bool = True
     """Whether the greedy rollout takes a goal state of the tree whatever its Q-value."""
@@ -91,11 +93,11 @@ class PlanJob(Job[PlanResult]):
     seed: int = 0
     """Seed of the yardsticks."""
     lookahead: tuple[str, ...] = ()
-    """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy has its own."""
+    """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy, such as those of `prefix`, has its own."""
 
     def __post_init__(self) -> None:
-        if self.lookahead and (self.policy not in YARDSTICKS or self.prefix is not None):
-            refuse_lookahead(self.policy if self.prefix is None else self.prefix)
+        if self.lookahead and self.policy not in YARDSTICKS:
+            refuse_lookahead(self.policy)
 
     def result_builder(self, watch: Watch[PlanResult] | None = None) -> ResultBuilder[PlanResult]:
         """A builder of the job's result, which has not received a message yet."""
@@ -127,6 +129,8 @@ class PlanJob(Job[PlanResult]):
             "greedy_share": self.greedy_share if self.search else 1.0,
             "device": self.device,
         }
+        if self.search:  # only then, so that the configurations of older records of greedy rollouts stay
+            facts["stall"] = [PATIENCE, PATIENCE_PER_OBJECT, MARGIN]
         if not self.take_goals:  # only then, so that the configurations of older records stay
             facts["take_goals"] = False
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
@@ -163,16 +167,18 @@ class PlanJob(Job[PlanResult]):
         return policy_name(self.policy)
 
     def method(self) -> str:
-        """Lookahead and encoding of a learned policy, or the name of a yardstick, without loading the policy.
-
-        The name of a yardstick is followed by what is not the default of its lookahead.
-        """
+        """Lookahead and encoding of a learned policy, or `yardstick_method`, without loading the policy."""
         if self.policy in YARDSTICKS:
-            return f"{self.policy} ({', '.join(self.lookahead)})" if self.lookahead else self.policy
+            return yardstick_method(self.policy, self.lookahead)
         try:
             return read_description(policy_path(self.policy)).method
         except SaltusError:
             return UNKNOWN_METHOD
+
+
+def yardstick_method(name: str, settings: Sequence[str]) -> str:
+    """Name of a yardstick, followed by what is not the default of its lookahead."""
+    return f"{name} ({', '.join(settings)})" if settings else name
 
 
 def file_hash(path: str) -> str:

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from saltus.errors import PolicyError
+from saltus.errors import NoPolicyError, PolicyError
 from saltus.lookahead import LookaheadSpec
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
-from saltus.policy.catalogue import open_learned, open_policy
+from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_learned, open_policy
 from saltus.process.limits import limit_memory, limit_threads
-from saltus.process.plan_job import PlanJob, plan_message
+from saltus.process.plan_job import PlanJob, plan_message, yardstick_method
 from saltus.process.worker import Worker
 from saltus.task import Plan, Task, build_task
 
@@ -41,7 +41,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
     device = device_of(policy)
     if device == "cpu" and job.limits.memory_mb is not None:
         limit_memory(job.limits.memory_mb)
-    worker.send("policy", policy=name, method=method_of(policy, job), device=device, warnings=warnings)
+    worker.send("policy", policy=name, method=method_of(policy, name), device=device, warnings=warnings)
     progress = Progress()
 
     def send_figures() -> None:
@@ -79,27 +79,36 @@ def read_task(job: PlanJob) -> Task:
 
 
 def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]]:
-    """The job's policy, its name or file, and warnings about policies that were passed over."""
+    """The job's policy, its name or file, and warnings about policies that were passed over.
+
+    Where no bundled policy fits, the fallback takes its place, with a warning.
+    """
     warnings: list[str] = []
     if job.prefix is not None:
         try:
             return open_learned(job.prefix, domain, device=job.device, threads=job.threads)
         except PolicyError as error:
             warnings.append(f"{error}; continuing with {job.policy}")
-    policy, name = open_policy(
-        job.policy,
-        domain,
-        device=job.device,
-        seed=job.seed,
-        threads=job.threads,
-        lookahead=LookaheadSpec.of(job.lookahead) if job.lookahead else None,
-    )
+    try:
+        policy, name = open_policy(
+            job.policy,
+            domain,
+            device=job.device,
+            seed=job.seed,
+            threads=job.threads,
+            lookahead=LookaheadSpec.of(job.lookahead) if job.lookahead else None,
+        )
+    except NoPolicyError:
+        if job.policy != AUTO:
+            raise
+        policy, name = fallback_policy(job.seed)
+        warnings.append(fallback_note(domain))
     return policy, name, warnings
 
 
-def method_of(policy: Planner, job: PlanJob) -> str:
+def method_of(policy: Planner, name: str) -> str:
     """Lookahead and encoding of a learned policy, or the name of a yardstick and its lookahead."""
-    return policy.method if isinstance(policy, LearnedPolicy) else job.method()
+    return policy.method if isinstance(policy, LearnedPolicy) else yardstick_method(name, policy.lookahead.settings)
 
 
 def device_of(policy: Planner) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -31,6 +32,7 @@ from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import EXIT_CODES, PROTOCOLS
 from saltus.policy.planning import GOAL_SEARCH_STATES, NO_LIMITS
 from saltus.policy.search import WEIGHTS
+from saltus.policy.stall import RECENT, Stall
 from saltus.task import Plan, Task, validate
 
 FORK = """(define (domain fork) (:predicates (at ?x) (road ?x ?y))
@@ -200,16 +202,22 @@ def test_the_search_goes_on_where_the_jump_limit_cut_the_rollout_off() -> None:
 
 
 def test_a_rollout_that_wanders_leaves_time_for_the_search() -> None:
-    """It has used up its share before the first decision; the search starts there."""
-    end = list(plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=True, greedy_share=1e-9))[
-        -1
-    ]
+    """It has used up its share before the first decision, and goes on only as long as its last best is recent."""
+    task, limits = chain(40, goal=39), Limits(seconds=60)
+    end = list(plan_stepwise(FarthestPolicy(), task, limits, search=True, greedy_share=1e-9))[-1]
     assert (end.outcome, end.greedy_outcome, end.found_by) == (Outcome.FOUND, Outcome.TIME, "search")
-    assert (end.jumps, end.search_decisions) == (0, 3)
-    alone = list(
-        plan_stepwise(FarthestPolicy(), chain(4, goal=3), Limits(seconds=60), search=False, greedy_share=1e-9)
-    )[-1]
+    # The second decision is the last best: it also sees the way back, which has a value of its own.
+    jumps = math.floor(RECENT * Stall.of(task).patience) + 3
+    assert (end.jumps, end.search_decisions) == (jumps, 39 - jumps)
+    alone = list(plan_stepwise(FarthestPolicy(), task, limits, search=False, greedy_share=1e-9))[-1]
     assert alone.found_by == "greedy"  # without a search there is nobody to leave time for
+
+
+def test_a_rollout_that_is_getting_on_may_take_all_of_the_time() -> None:
+    task = roads("a-b b-c c-g", "a", "g")
+    policy = Named({"a": -3.0, "b": -2.0, "c": -1.0, "g": 0.0})
+    end = list(plan_stepwise(policy, task, Limits(seconds=60), search=True, greedy_share=1e-9))[-1]
+    assert (end.outcome, end.found_by) == (Outcome.FOUND, "greedy")
 
 
 def test_the_search_may_decide_as_often_as_the_rollout() -> None:

@@ -28,6 +28,9 @@ worst is a stretch of 32 jumps (blocksworld, 65 objects: one jump undoes 32 of 6
 earlier sample had 19 (satellite, 38 objects), where it allows 176. Test problems were not used.
 """
 
+RECENT = 0.05
+"""Share of the patience within which a new best is recent."""
+
 MARGIN = 0.5
 """What a value must gain to count, in the unit of the policy's Q-values: half a typical jump."""
 
@@ -70,9 +73,19 @@ class Stall:
         return self.last_best == number
 
     @property
+    def stretch(self) -> int:
+        """Decisions since the last new best."""
+        return self.decisions - 1 - self.last_best
+
+    @property
     def has_stalled(self) -> bool:
         """Whether more decisions than the patience allows have come since the last new best."""
-        return self.decisions - 1 - self.last_best >= self.patience
+        return self.stretch >= self.patience
+
+    @property
+    def is_getting_on(self) -> bool:
+        """Whether the last new best is recent, or there has been no decision yet."""
+        return self.stretch <= RECENT * self.patience
 
     @property
     def best_decisions(self) -> list[int]:

@@ -204,7 +204,7 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
     MatchOptions options;
     options.wanted = wanted.data();
     Matcher join = matcher;
-    const bool complete = join.run(fixed, binding, options, [&](const std::vector<Object>& bound) {
+    auto add_edge = [&](const std::vector<Object>& bound) {
         const Object start = bound[static_cast<std::size_t>(move.start)];
         const Object end = bound[static_cast<std::size_t>(move.end)];
         if (start == end) return true;
@@ -212,7 +212,25 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
         if (group.by_agent) number = group.classes.number(task_.encode(move.here, bound) - start * group.stride);
         edges.emplace_back(number, start, end);
         return edges.size() <= kMaxEdges;
+    };
+    auto any = [](const std::vector<Object>&) { return true; };
+    // A literal that has all that is wanted is where to start from: its atoms are the edges, but for those that the
+    // other literals rule out. A join would start from the smallest relation.
+    const auto full = std::find_if(fixed.literals.begin(), fixed.literals.end(), [&](const Literal& literal) {
+        for (std::size_t v = 0; v < wanted.size(); ++v)
+            if (wanted[v] && !mentions(literal, static_cast<std::int32_t>(v))) return false;
+        return literal.positive && literal.predicate != kEquality;
     });
+    bool complete = true;
+    if (full == fixed.literals.end()) {
+        complete = join.run(fixed, binding, options, add_edge);
+    } else {
+        const Relation& relation = task_.statics[static_cast<std::size_t>(full->predicate)];
+        const auto given = static_cast<std::int32_t>(full - fixed.literals.begin());
+        for (std::int32_t row = 0; row < relation.size && complete; ++row)
+            if (join.unify(fixed, *full, relation.row(row), binding))
+                complete = join.run(fixed, binding, options, any, add_edge, given);
+    }
     if (!complete) return false;
     std::sort(edges.begin(), edges.end());
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());

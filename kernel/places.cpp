@@ -8,6 +8,8 @@ namespace saltus {
 
 namespace {
 
+constexpr std::size_t kKeptTours = 1024;  // tours kept from one state to the next
+
 // Puts an agent at one more place; whether it is at several from now on.
 bool put(Object& at, Object place) {
     const bool is_second = at >= 0;
@@ -113,6 +115,10 @@ void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
     moved_.clear();
     shifts_.clear();
     tours_.clear();
+    if (fixed_tours_.size() > kKeptTours) {
+        fixed_tours_.clear();
+        fixed_tour_numbers_ = KeyNumbers();
+    }
     agents_affected_.clear();
     std::fill(group_affected_.begin(), group_affected_.end(), 0);
     several_ = root_several_;
@@ -518,12 +524,24 @@ bool Places::is_edge(const Agent& agent, std::size_t move, Object start, Object 
     return false;
 }
 
+// What is known of an agent's walks; null if nothing is.
+Places::Tour* Places::known_tour(std::int32_t agent) {
+    if (moves_.groups()[static_cast<std::size_t>(group_of(agent))].is_fixed) {
+        const std::int32_t number = fixed_tour_numbers_.find(moves_.row_key(agent, place(agent)));
+        return number < 0 ? nullptr : &fixed_tours_[static_cast<std::size_t>(number)];
+    }
+    const auto found =
+        std::find_if(tours_.begin(), tours_.end(), [&](const Tour& tour) { return tour.agent == agent; });
+    return found == tours_.end() ? nullptr : &*found;
+}
+
 // The places of an agent in the order in which walks reach them.
 Places::Tour& Places::tour(std::int32_t agent) {
-    for (Tour& known : tours_)
-        if (known.agent == agent) return known;
+    if (Tour* known = known_tour(agent)) return *known;
     const Object start = place(agent);
-    Tour& tour = tours_.emplace_back();
+    const bool is_fixed = moves_.groups()[static_cast<std::size_t>(group_of(agent))].is_fixed;
+    if (is_fixed) fixed_tour_numbers_.number(moves_.row_key(agent, start));
+    Tour& tour = (is_fixed ? fixed_tours_ : tours_).emplace_back();
     tour.agent = agent;
     tour.order = {start};
     tour.from = {-1};
@@ -532,6 +550,13 @@ Places::Tour& Places::tour(std::int32_t agent) {
     tour.position.assign(static_cast<std::size_t>(task_.objects()), -1);
     tour.position[static_cast<std::size_t>(start)] = 0;
     return tour;
+}
+
+// The same, as far as to a place that the agent reaches.
+Places::Tour& Places::tour_to(std::int32_t agent, Object place) {
+    Tour& known = tour(agent);
+    while (known.position[static_cast<std::size_t>(place)] < 0 && extend(known)) continue;
+    return known;
 }
 
 // Visits the neighbours of the next place; false if there is none.
@@ -556,9 +581,29 @@ bool Places::extend(Tour& tour) {
 }
 
 std::int32_t Places::distance(std::int32_t agent, Object place) {
-    Tour& known = tour(agent);
-    while (known.position[static_cast<std::size_t>(place)] < 0 && extend(known)) continue;
-    return known.distance[static_cast<std::size_t>(known.position[static_cast<std::size_t>(place)])];
+    const Tour* known = known_tour(agent);
+    if (known == nullptr || known->position[static_cast<std::size_t>(place)] < 0) {
+        if (is_next(agents_[static_cast<std::size_t>(agent)], this->place(agent), place)) return 1;
+        known = &tour_to(agent, place);
+    }
+    return known->distance[static_cast<std::size_t>(known->position[static_cast<std::size_t>(place)])];
+}
+
+// Whether a single move leads from one place to another.
+bool Places::is_next(const Agent& agent, Object start, Object end) {
+    if (start == end) return false;
+    const Group& group = moves_.groups()[static_cast<std::size_t>(agent.group)];
+    for (std::size_t m = 0; m < group.moves.size(); ++m) {
+        if ((agent.moves >> m & 1) == 0) continue;
+        const Move& move = group.moves[m];
+        const auto [begin, stop] = moves_.row(move, agent.class_number, start);
+        const auto last = move.ends.begin() + static_cast<std::ptrdiff_t>(stop);
+        const auto found = std::lower_bound(move.ends.begin() + static_cast<std::ptrdiff_t>(begin), last, end);
+        if (found == last || *found != end) continue;
+        const std::uint64_t back = move.dense ? 1 : move.back[static_cast<std::size_t>(found - move.ends.begin())];
+        if ((back & agent.moves) != 0 && is_edge(agent, m, start, end, back & agent.moves)) return true;
+    }
+    return false;
 }
 
 std::vector<Object> Places::in_walking_order(std::int32_t agent) {
@@ -568,8 +613,7 @@ std::vector<Object> Places::in_walking_order(std::int32_t agent) {
 }
 
 std::vector<Places::Step> Places::walk(std::int32_t agent, Object place) {
-    distance(agent, place);  // reaches the place
-    const Tour& known = tour(agent);
+    const Tour& known = tour_to(agent, place);
     const Agent& walker = agents_[static_cast<std::size_t>(agent)];
     const Group& group = moves_.groups()[static_cast<std::size_t>(walker.group)];
     std::vector<Step> steps;

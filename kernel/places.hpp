@@ -124,8 +124,11 @@ private:
     const Shift* shift_of(std::int32_t agent) const;
     bool update(std::int32_t agent, const Parent& parent, Shift& shift);
     bool touched_places(std::int32_t agent, const Parent& parent, std::vector<Object>& touched);
+    Tour* known_tour(std::int32_t agent);
     Tour& tour(std::int32_t agent);
+    Tour& tour_to(std::int32_t agent, Object place);
     bool extend(Tour& tour);
+    bool is_next(const Agent& agent, Object start, Object end);
     bool is_edge(const Agent& agent, std::size_t move, Object start, Object end, std::uint64_t back);
     template <typename Visit>
     void neighbours(const Agent& agent, Object place, Visit&& visit);
@@ -150,6 +153,9 @@ private:
     std::vector<std::int32_t> agents_affected_;
     std::deque<Shift> shifts_;  // of the shown state
     std::deque<Tour> tours_;    // of the shown state
+    // Where moves have static conditions only, tours serve all states: by agent and start.
+    KeyNumbers fixed_tour_numbers_;
+    std::deque<Tour> fixed_tours_;
     std::vector<Code> added_;
     std::vector<Code> deleted_;
     std::vector<std::int32_t> group_at_;  // [objects]: scratch of update(), -1 between calls

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kScratch = 1 << 26;  // bytes that a search may always use besides the tree
 constexpr std::size_t kStoredPlaces = 512;  // most places by which a stored closure differs from the root's
+constexpr std::int64_t kScanned = 64;       // objects that are scanned in the time that a candidate of a join takes
 constexpr std::uint32_t kPairSteps = 1024;  // steps of a join that take as long as marking a successor's pairs
 
 // A thread allocates what it needs to throw when it first throws; without memory, that would end the process. So every
@@ -394,8 +395,11 @@ void Search::expand_move(std::size_t number, std::size_t s) {
 void Search::expand_anchored(std::size_t number, std::size_t s) {
     flat_.clear();
     bool found_empty = false;
+    const Narrow narrowed = narrow(s);
+    MatchOptions options;
+    options.narrow = &narrowed;
     auto any = [](const std::vector<Object>&) { return true; };
-    join_fresh(s, MatchOptions{}, any, [&](const std::vector<Object>& found) {
+    join_fresh(s, options, any, [&](const std::vector<Object>& found) {
         ++generated_;
         if (promises(s, found)) {
             flat_.insert(flat_.end(), found.begin(), found.end());
@@ -409,8 +413,10 @@ void Search::expand_anchored(std::size_t number, std::size_t s) {
 // The same where some parameters occur in no added atom: of the actions that add the same, only the first one counts.
 void Search::expand_projected(std::size_t number, std::size_t s) {
     const Schema& schema = task_.schemas[s];
+    const Narrow narrowed = narrow(s);
     MatchOptions options;
     options.wanted = schema.projected.data();
+    options.narrow = &narrowed;
     std::set<std::vector<Object>> projections;
     std::vector<Object> projection;
     auto project = [&](const std::vector<Object>& found) {
@@ -509,13 +515,13 @@ void Search::locate_schemas() {
     for (std::size_t s = 0; s < task_.schemas.size(); ++s) {
         const Schema& schema = task_.schemas[s];
         Located& located = located_[s];
-        auto may_be_place = [&](const Literal& literal, const Group& group) {
+        auto may_be_place = [&](const Literal& literal, const Pattern& pattern, const Group& group) {
             if (literal.predicate != group.predicate) return false;
             for (std::size_t i = 0; i < literal.terms.size(); ++i) {
                 const std::int32_t term = literal.terms[i];
                 if (term < 0 && !group.objects[i][static_cast<std::size_t>(~term)]) return false;
                 if (term < 0) continue;
-                const auto domain = static_cast<std::size_t>(schema.pattern.domains[static_cast<std::size_t>(term)]);
+                const auto domain = static_cast<std::size_t>(pattern.domains[static_cast<std::size_t>(term)]);
                 const std::vector<Object>& members = task_.domains[domain].members;
                 if (std::none_of(members.begin(), members.end(),
                                  [&](Object o) { return group.objects[i][static_cast<std::size_t>(o)] != 0; }))
@@ -527,8 +533,9 @@ void Search::locate_schemas() {
         std::vector<std::int32_t> predicates;
         for (std::size_t l = 0; l < schema.pattern.literals.size(); ++l) {
             const Literal& literal = schema.pattern.literals[l];
-            const bool place = std::any_of(groups.begin(), groups.end(),
-                                           [&](const Group& group) { return may_be_place(literal, group); });
+            const bool place = std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+                return may_be_place(literal, schema.pattern, group);
+            });
             if (place && !literal.positive) {
                 located.forbidden.push_back(l);
                 continue;
@@ -548,7 +555,7 @@ void Search::locate_schemas() {
                 }
             for (const Effect& effect : schema.effects)
                 for (const Literal& literal : effect.adds)
-                    located.adds_places = located.adds_places || literal.predicate == group.predicate;
+                    located.adds_places = located.adds_places || may_be_place(literal, effect.when, group);
         }
         located.checked = located.checked || !located.forbidden.empty() || located.move != nullptr;
     }
@@ -784,12 +791,13 @@ void Search::expand_walks(std::size_t number) {
             leaves_ = false;
             changes_.adds.assign(1, places_->code_of(wanted.agent, end));
             changes_.deletes.assign(1, places_->code_of(wanted.agent, at));
+            if (number != 0 && !mark(changes_.adds)) continue;
             const Places::Step last = places_->walk(wanted.agent, end).back();
             const auto schema = static_cast<std::size_t>(last.schema);
             steps_ = places_->distance(wanted.agent, end) - 1;
             if (number == 0) {
                 add_changed_root(schema, last.binding);
-            } else if (mark(changes_.adds)) {
+            } else {
                 compute_difference(nodes_[number]);
                 append(number, schema, last.binding, true, true);
             }
@@ -869,21 +877,60 @@ bool Search::in_root(Code code) {
 
 // Whether some added atom has an unseen feature; reads only the parameters that occur in added atoms.
 bool Search::promises(std::size_t s, const std::vector<Object>& binding) {
-    const bool is_move = places_ && located_[s].move != nullptr;
     for (const Effect& effect : task_.schemas[s].effects)
-        for (const Literal& literal : effect.adds) {
-            for (std::size_t i = 0; i < literal.terms.size(); ++i) arguments_[i] = value_of(literal.terms[i], binding);
-            if (unseen(task_.encode(literal.predicate, arguments_.data()), literal.predicate, is_move)) return true;
-        }
+        for (const Literal& literal : effect.adds)
+            if (unseen(s, literal, binding)) return true;
     return false;
 }
 
-// Whether an atom, decoded into arguments_, has an unseen feature.
-bool Search::unseen(Code code, std::int32_t predicate, bool is_move) {
-    if (places_ && !is_move)
+// Whether an added atom has an unseen feature.
+bool Search::unseen(std::size_t s, const Literal& literal, const std::vector<Object>& binding) {
+    for (std::size_t i = 0; i < literal.terms.size(); ++i) arguments_[i] = value_of(literal.terms[i], binding);
+    const Code code = task_.encode(literal.predicate, arguments_.data());
+    if (places_ && located_[s].adds_places && located_[s].move == nullptr)
         if (const Places::Wish found = places_->place_of(code); found.agent >= 0 && !goal_sign_.contains(code))
             return !somewhere_.contains(places_->key_of(found.agent));
-    return novelty_.unseen(code, predicate, arguments_.data());
+    return novelty_.unseen(code, literal.predicate, arguments_.data());
+}
+
+// How a join of a schema's preconditions is narrowed to actions that promise something new.
+Narrow Search::narrow(std::size_t s) {
+    return [this, s](const std::vector<Object>& binding, std::int64_t rows, Values& values) {
+        return list_promising(s, binding, rows, values);
+    };
+}
+
+// Lists the objects by which the last unbound parameter of the added atoms may make one of them new; false if that does
+// not save time, or if such an atom is new whatever the parameter.
+bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, std::int64_t rows, Values& values) {
+    const Schema& schema = task_.schemas[s];
+    if (places_ && located_[s].adds_places) return false;
+    std::size_t unbound = 0;
+    for (std::size_t i = 0; i < binding.size(); ++i) {
+        if (!schema.projected[i] || binding[i] != kUnbound) continue;
+        if (++unbound > 1) return false;
+        values.variable = i;
+    }
+    if (unbound == 0) return false;
+    const auto domain = static_cast<std::size_t>(schema.pattern.domains[values.variable]);
+    const std::vector<Object>& objects = task_.domains[domain].members;
+    if (static_cast<std::int64_t>(objects.size()) / kScanned > rows) return false;
+    std::size_t lists = 0;
+    for (const Effect& effect : schema.effects)
+        for (const Literal& literal : effect.adds) {
+            const auto variable = static_cast<std::int32_t>(values.variable);
+            if (std::find(literal.terms.begin(), literal.terms.end(), variable) == literal.terms.end()) {
+                if (unseen(s, literal, binding)) return false;
+            } else {
+                ++lists;
+                if (!novelty_.list_unseen(literal, binding, objects, values.objects)) return false;
+            }
+        }
+    if (lists > 1) {
+        std::sort(values.objects.begin(), values.objects.end());
+        values.objects.erase(std::unique(values.objects.begin(), values.objects.end()), values.objects.end());
+    }
+    return 2 * static_cast<std::int64_t>(values.objects.size()) <= rows;
 }
 
 bool Search::mark(const std::vector<Code>& adds) {

@@ -111,8 +111,10 @@ private:
     bool in_root(Code code);
 
     // Novelty.
-    bool unseen(Code code, std::int32_t predicate, bool is_move);
+    bool unseen(std::size_t s, const Literal& literal, const std::vector<Object>& binding);
     bool promises(std::size_t s, const std::vector<Object>& binding);
+    Narrow narrow(std::size_t s);
+    bool list_promising(std::size_t s, const std::vector<Object>& binding, std::int64_t rows, Values& values);
     bool mark(const std::vector<Code>& adds);
     bool mark_pairs(const Node& parent);
 

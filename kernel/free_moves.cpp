@@ -34,7 +34,9 @@ std::pair<std::size_t, std::size_t> FreeMoves::row(const Move& move, std::int32_
         const bool known = std::binary_search(move.ends.begin(), move.ends.end(), place);
         return {0, known ? move.ends.size() : 0};
     }
-    const std::int32_t row = class_number < 0 ? -1 : move.rows.find(row_key(class_number, place));
+    if (class_number < 0) return {0, 0};
+    const std::int32_t row = move.row_of.empty() ? move.rows.find(row_key(class_number, place))
+                                                 : move.row_of[static_cast<std::size_t>(place)];
     if (row < 0) return {0, 0};
     return {move.first[static_cast<std::size_t>(row)], move.first[static_cast<std::size_t>(row) + 1]};
 }
@@ -106,6 +108,8 @@ void FreeMoves::add_move(Group& group, std::int32_t schema, std::int32_t literal
             group.by_agent = true;
         }
     }
+    if (move.direct)
+        for (const Literal& changing : move.changing) move.conditions.push_back(condition_of(move, changing));
     group.is_fixed = group.is_fixed && move.changing.empty();
     group.moves.push_back(std::move(move));
 }
@@ -129,6 +133,7 @@ void FreeMoves::build(Group& group) const {
         move.ends = {};
         move.back = {};
         move.rows = KeyNumbers();
+        move.row_of = {};
         move.first.assign(1, 0);
         move.dense = false;
     }
@@ -242,7 +247,32 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
         move.ends.push_back(end);
     }
     move.first.push_back(move.ends.size());
+    if (!group.by_agent) {
+        move.row_of.assign(static_cast<std::size_t>(task_.objects()), -1);
+        move.rows.visit([&](std::int64_t key, std::int32_t row) { move.row_of[static_cast<std::size_t>(key)] = row; });
+    }
     return true;
+}
+
+Condition FreeMoves::condition_of(const Move& move, const Literal& literal) const {
+    Condition condition;
+    condition.positive = literal.positive;
+    condition.base = task_.code_offset[static_cast<std::size_t>(literal.predicate)];
+    Code stride = 1;
+    for (std::size_t i = literal.terms.size(); i-- > 0; stride *= task_.objects()) {
+        const std::int32_t term = literal.terms[i];
+        if (term < 0) {
+            condition.base += ~term * stride;
+        } else if (term == move.start) {
+            condition.start += stride;
+        } else if (term == move.end) {
+            condition.end += stride;
+        } else {
+            const auto found = std::find(move.here.terms.begin(), move.here.terms.end(), term);
+            condition.agent.emplace_back(static_cast<std::size_t>(found - move.here.terms.begin()), stride);
+        }
+    }
+    return condition;
 }
 
 void FreeMoves::find_ways_back(Group& group) const {

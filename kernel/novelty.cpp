@@ -112,7 +112,7 @@ void Novelty::index_goals() {
 }
 
 bool Novelty::list_unseen(const Literal& literal, const std::vector<Object>& binding, std::span<const Object> objects,
-                          std::vector<Object>& unseen) const {
+                          std::size_t most, std::vector<Object>& unseen) const {
     if (wide_) return false;
     const std::size_t arity = literal.terms.size();
     const std::int64_t count = task_.objects();
@@ -129,8 +129,11 @@ bool Novelty::list_unseen(const Literal& literal, const std::vector<Object>& bin
     if (position == arity) return false;
     rest += task_.code_offset[static_cast<std::size_t>(literal.predicate)];
     if (kind_ == Kind::iw) {
-        for (Object object : objects)
-            if (!seen(rest + object * stride)) unseen.push_back(object);
+        for (Object object : objects) {
+            if (seen(rest + object * stride)) continue;
+            if (unseen.size() == most) return false;
+            unseen.push_back(object);
+        }
         return true;
     }
     // The features at other positions depend on the object's type alone.
@@ -161,10 +164,12 @@ bool Novelty::list_unseen(const Literal& literal, const std::vector<Object>& bin
         const std::int64_t type = kind_ == Kind::aiw ? object_type_[static_cast<std::size_t>(object)] : 0;
         if (type != last_type) is_unseen = others_unseen(type);
         last_type = type;
-        if (is_unseen || !seen(base_[p][position] + object * power + own_types)) unseen.push_back(object);
+        if (!is_unseen && seen(base_[p][position] + object * power + own_types)) continue;
+        if (unseen.size() == most) return false;
+        unseen.push_back(object);
     }
     if (goal_feature_.size() > 0) correct_goals(position, rest, stride, objects, unseen);
-    return true;
+    return unseen.size() <= most;
 }
 
 // Puts right which of the objects make a goal atom that is unseen: such an atom has a feature of its own.

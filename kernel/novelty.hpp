@@ -27,10 +27,10 @@ public:
     bool unseen(Code code, std::int32_t predicate, const Object* arguments) const;
     bool mark(Code code, std::int32_t predicate, const Object* arguments);
 
-    // Lists, ascending, the objects for which the literal is unseen if its one unbound variable takes them; false if
-    // that cannot be told fast.
+    // Lists the objects for which the literal is unseen if its one unbound variable takes them; false if there are more
+    // than `most`, or if that cannot be told fast.
     bool list_unseen(const Literal& literal, const std::vector<Object>& binding, std::span<const Object> objects,
-                     std::vector<Object>& unseen) const;
+                     std::size_t most, std::vector<Object>& unseen) const;
 
     // exhausted(): whether every feature that an instance of the watched literal can have has been seen, so that no
     // instance can be novel any more. watch() returns the literal's number.

@@ -13,10 +13,11 @@ namespace saltus {
 
 namespace {
 
-constexpr std::int64_t kScratch = 1 << 26;  // bytes that a search may always use besides the tree
-constexpr std::size_t kStoredPlaces = 512;  // most places by which a stored closure differs from the root's
-constexpr std::int64_t kScanned = 64;       // objects that are scanned in the time that a candidate of a join takes
-constexpr std::uint32_t kPairSteps = 1024;  // steps of a join that take as long as marking a successor's pairs
+constexpr std::int64_t kScratch = 1 << 26;   // bytes that a search may always use besides the tree
+constexpr std::size_t kStoredPlaces = 512;   // most places by which a stored closure differs from the root's
+constexpr std::int64_t kScanned = 64;        // objects that are scanned in the time that a candidate of a join takes
+constexpr std::size_t kFewCompletions = 16;  // of an action, which are compared without looking for the nearest places
+constexpr std::uint32_t kPairSteps = 1024;   // steps of a join that take as long as marking a successor's pairs
 
 // A thread allocates what it needs to throw when it first throws; without memory, that would end the process. So every
 // thread throws once beforehand.
@@ -654,8 +655,11 @@ void Search::visit_nearest(std::size_t s, std::vector<Object>& binding, Visit&& 
 void Search::take_nearest(std::size_t s, std::vector<Object> binding) {
     std::int32_t best = -1;
     std::vector<Object> nearest;
-    matcher_.run(pattern_of(s), binding, MatchOptions{}, [&](const std::vector<Object>& found) {
+    std::size_t seen = 0;
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    auto consider = [&](const std::vector<Object>& found) {
         ticker_.tick();
+        if (++seen > most) return false;
         if (!settle(s, found)) return true;
         const std::int32_t steps = walking_steps();
         if (best < 0 || steps < best || (steps == best && found < nearest)) {
@@ -663,8 +667,78 @@ void Search::take_nearest(std::size_t s, std::vector<Object> binding) {
             nearest = found;
         }
         return true;
-    });
+    };
+    const bool one_walks = walks_to(s, binding);
+    if (one_walks) most = kFewCompletions;
+    std::vector<Object> completed = binding;
+    if (!matcher_.run(pattern_of(s), completed, MatchOptions{}, consider) && one_walks) {
+        most = std::numeric_limits<std::size_t>::max();
+        visit_walkers(s, binding, [&](std::int32_t agent, std::vector<Object>& walker, std::int32_t variable) {
+            if (agent < 0) {
+                matcher_.run(pattern_of(s), walker, MatchOptions{}, consider);
+                return;
+            }
+            places_->along_walks(agent, [&](Object place, std::int32_t steps) {
+                if (best >= 0 && steps > best) return false;
+                std::vector<Object> there = walker;
+                there[static_cast<std::size_t>(variable)] = place;
+                const auto domain = static_cast<std::size_t>(pattern_of(s).domains[static_cast<std::size_t>(variable)]);
+                if (task_.domains[domain].allowed[static_cast<std::size_t>(place)])
+                    matcher_.run(pattern_of(s), there, MatchOptions{}, consider);
+                return true;
+            });
+        });
+    }
     if (best >= 0) flat_.insert(flat_.end(), nearest.begin(), nearest.end());
+}
+
+// Whether a schema needs one agent somewhere, and the binding leaves open where.
+bool Search::walks_to(std::size_t s, const std::vector<Object>& binding) const {
+    if (located_[s].needed.size() != 1) return false;
+    const Literal& needed = task_.schemas[s].pattern.literals[located_[s].needed[0]];
+    const auto of_predicate = [&](const Group& group) { return group.predicate == needed.predicate; };
+    const std::vector<Group>& groups = situation_.moves->groups();
+    const auto group = std::find_if(groups.begin(), groups.end(), of_predicate);
+    const std::int32_t term = needed.terms[static_cast<std::size_t>(group->place)];
+    return term >= 0 && binding[static_cast<std::size_t>(term)] == kUnbound &&
+           std::count(needed.terms.begin(), needed.terms.end(), term) == 1;
+}
+
+// Calls visit(agent, binding, variable) for every agent that may take part in an action, with the agent's objects bound
+// and its place, the variable, not; the agent is -1 if it does not walk.
+template <typename Visit>
+void Search::visit_walkers(std::size_t s, const std::vector<Object>& binding, Visit&& visit) {
+    const Literal& needed = task_.schemas[s].pattern.literals[located_[s].needed[0]];
+    const auto of_predicate = [&](const Group& group) { return group.predicate == needed.predicate; };
+    const std::vector<Group>& groups = situation_.moves->groups();
+    const auto place = static_cast<std::size_t>(std::find_if(groups.begin(), groups.end(), of_predicate)->place);
+    const std::int32_t variable = needed.terms[place];
+    std::vector<std::uint8_t> wanted(binding.size(), 0);
+    for (std::int32_t term : needed.terms)
+        if (term >= 0 && term != variable) wanted[static_cast<std::size_t>(term)] = 1;
+    std::set<std::vector<Object>> walkers;
+    auto project = [&](const std::vector<Object>& found) {
+        std::vector<Object> walker = binding;
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            if (wanted[i]) walker[i] = found[i];
+        return walker;
+    };
+    MatchOptions options;
+    options.wanted = wanted.data();
+    std::vector<Object> free = binding;
+    matcher_.run(
+        pattern_of(s), free, options,
+        [&](const std::vector<Object>& found) { return !walkers.contains(project(found)); },
+        [&](const std::vector<Object>& found) {
+            walkers.insert(project(found));
+            return true;
+        });
+    for (std::vector<Object> walker : walkers) {
+        walker[static_cast<std::size_t>(variable)] = 0;
+        const std::int32_t agent = places_->place_of(task_.encode(needed, walker)).agent;
+        walker[static_cast<std::size_t>(variable)] = kUnbound;
+        visit(agent >= 0 && places_->place(agent) >= 0 ? agent : -1, walker, variable);
+    }
 }
 
 // Splits a difference from the root into where agents are that may walk on, and everything else.
@@ -915,6 +989,7 @@ bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, s
     const auto domain = static_cast<std::size_t>(schema.pattern.domains[values.variable]);
     const std::vector<Object>& objects = task_.domains[domain].members;
     if (static_cast<std::int64_t>(objects.size()) / kScanned > rows) return false;
+    const auto most = static_cast<std::size_t>(rows / 2);
     std::size_t lists = 0;
     for (const Effect& effect : schema.effects)
         for (const Literal& literal : effect.adds) {
@@ -923,14 +998,16 @@ bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, s
                 if (unseen(s, literal, binding)) return false;
             } else {
                 ++lists;
-                if (!novelty_.list_unseen(literal, binding, objects, values.objects)) return false;
+                std::vector<Object> unseen;
+                if (!novelty_.list_unseen(literal, binding, objects, most, unseen)) return false;
+                values.objects.insert(values.objects.end(), unseen.begin(), unseen.end());
             }
         }
     if (lists > 1) {
         std::sort(values.objects.begin(), values.objects.end());
         values.objects.erase(std::unique(values.objects.begin(), values.objects.end()), values.objects.end());
     }
-    return 2 * static_cast<std::int64_t>(values.objects.size()) <= rows;
+    return values.objects.size() <= most;
 }
 
 bool Search::mark(const std::vector<Code>& adds) {

@@ -102,6 +102,9 @@ private:
     template <typename Visit>
     void visit_nearest(std::size_t s, std::vector<Object>& binding, Visit&& visit);
     void take_nearest(std::size_t s, std::vector<Object> binding);
+    bool walks_to(std::size_t s, const std::vector<Object>& binding) const;
+    template <typename Visit>
+    void visit_walkers(std::size_t s, const std::vector<Object>& binding, Visit&& visit);
     void split_difference(std::span<const Code> added, std::span<const Code> deleted, Class& result);
     bool is_same_class(const Node& node, const Class& other);
     void add_walks();

@@ -27,14 +27,8 @@ from saltus.lookahead import (
     reference,
     successor_state,
 )
-from saltus.lookahead.free_moves import (
-    FreeMoves,
-    _program,
-    candidates,
-    canonical_state,
-    find_free_moves,
-    walks_before,
-)
+from saltus.lookahead.free_groups import candidates
+from saltus.lookahead.free_moves import FreeMoves, _program, canonical_state, find_free_moves, walks_before
 from saltus.lookahead.free_reference import Places, is_reversible
 from saltus.lookahead.free_reference import walks_before as slow_walks_before
 from saltus.lookahead.kernel_task import kernel_task

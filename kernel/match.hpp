@@ -311,9 +311,9 @@ private:
                 outcome = extend(true, gate, emit);
                 if (outcome == Outcome::found) outcome = Outcome::go_on;
             }
-        } else if (Values values;
-                   asks_to_narrow(gated, best_rows) && (*options_.narrow)(*binding_, best_rows, values)) {
-            outcome = along_objects(values.variable, values.objects, gated, gate, emit);
+        } else if (options_.narrow != nullptr && asks_to_narrow(gated, best_rows) &&
+                   along_narrowed(best_rows, gated, gate, emit, outcome)) {
+            // That was all.
         } else if (best >= 0) {
             outcome = along_literal(static_cast<std::size_t>(best), gated, gate, emit);
         } else {
@@ -324,7 +324,17 @@ private:
     }
 
     bool asks_to_narrow(bool gated, std::int64_t rows) const {
-        return options_.narrow != nullptr && rows >= kNarrowFrom && (!gated || options_.wanted == nullptr);
+        return rows >= kNarrowFrom && (!gated || options_.wanted == nullptr);
+    }
+
+    // Goes on with few objects for one variable, if that is enough. Not inlined: joins that are not narrowed shall not
+    // pay for it.
+    template <typename Gate, typename Emit>
+    [[gnu::noinline]] bool along_narrowed(std::int64_t rows, bool gated, Gate&& gate, Emit&& emit, Outcome& outcome) {
+        Values values;
+        if (!(*options_.narrow)(*binding_, rows, values)) return false;
+        outcome = along_objects(values.variable, values.objects, gated, gate, emit);
+        return true;
     }
 
     template <typename Gate, typename Emit>

@@ -16,8 +16,18 @@ namespace {
 constexpr std::int64_t kScratch = 1 << 26;   // bytes that a search may always use besides the tree
 constexpr std::size_t kStoredPlaces = 512;   // most places by which a stored closure differs from the root's
 constexpr std::int64_t kScanned = 64;        // objects that are scanned in the time that a candidate of a join takes
+constexpr std::int32_t kLongestPause = 15;   // joins that do not ask novelty after it could not narrow one
 constexpr std::size_t kFewCompletions = 16;  // of an action, which are compared without looking for the nearest places
 constexpr std::uint32_t kPairSteps = 1024;   // steps of a join that take as long as marking a successor's pairs
+
+// Whether no completion of a partial binding comes before another binding, as far as variables up to `last` tell.
+bool follows(const std::vector<Object>& partial, const std::vector<Object>& other, std::size_t last) {
+    for (std::size_t i = 0; i <= last; ++i) {
+        if (partial[i] == kUnbound || partial[i] < other[i]) return false;
+        if (partial[i] > other[i]) return true;
+    }
+    return false;
+}
 
 // A thread allocates what it needs to throw when it first throws; without memory, that would end the process. So every
 // thread throws once beforehand.
@@ -45,6 +55,7 @@ Search::Search(const Situation& situation, const Spec& spec)
       changes_(task_, view_),
       novelty_(task_, spec.kind, spec.goal_identity, situation.goal_positive, situation.goal_negative),
       arguments_(static_cast<std::size_t>(task_.max_arity) + 1),
+      asked_(task_.schemas.size()),
       budget_(std::max(kScratch, saturating_product(spec.max_atoms, sizeof(Code)))) {
     for (Code code : situation.goal_positive) ++goal_sign_[code];
     for (Code code : situation.goal_negative) --goal_sign_[code];
@@ -398,7 +409,7 @@ void Search::expand_anchored(std::size_t number, std::size_t s) {
     bool found_empty = false;
     const Narrow narrowed = narrow(s);
     MatchOptions options;
-    options.narrow = &narrowed;
+    if (places_) options.narrow = &narrowed;  // without free moves, candidates are few and mostly new
     auto any = [](const std::vector<Object>&) { return true; };
     join_fresh(s, options, any, [&](const std::vector<Object>& found) {
         ++generated_;
@@ -417,7 +428,7 @@ void Search::expand_projected(std::size_t number, std::size_t s) {
     const Narrow narrowed = narrow(s);
     MatchOptions options;
     options.wanted = schema.projected.data();
-    options.narrow = &narrowed;
+    if (places_) options.narrow = &narrowed;
     std::set<std::vector<Object>> projections;
     std::vector<Object> projection;
     auto project = [&](const std::vector<Object>& found) {
@@ -668,6 +679,10 @@ void Search::take_nearest(std::size_t s, std::vector<Object> binding) {
         }
         return true;
     };
+    for (std::size_t i = 0; i < binding.size(); ++i) {
+        const auto& members = task_.domains[static_cast<std::size_t>(pattern_of(s).domains[i])].members;
+        if (binding[i] == kUnbound && members.size() == 1) binding[i] = members[0];
+    }
     const bool one_walks = walks_to(s, binding);
     if (one_walks) most = kFewCompletions;
     std::vector<Object> completed = binding;
@@ -678,13 +693,16 @@ void Search::take_nearest(std::size_t s, std::vector<Object> binding) {
                 matcher_.run(pattern_of(s), walker, MatchOptions{}, consider);
                 return;
             }
+            const auto at = static_cast<std::size_t>(variable);
+            const Domain& domain = task_.domains[static_cast<std::size_t>(pattern_of(s).domains[at])];
             places_->along_walks(agent, [&](Object place, std::int32_t steps) {
                 if (best >= 0 && steps > best) return false;
-                std::vector<Object> there = walker;
-                there[static_cast<std::size_t>(variable)] = place;
-                const auto domain = static_cast<std::size_t>(pattern_of(s).domains[static_cast<std::size_t>(variable)]);
-                if (task_.domains[domain].allowed[static_cast<std::size_t>(place)])
+                walker[at] = place;
+                const bool is_later = best >= 0 && steps == best && follows(walker, nearest, at);
+                if (!is_later && domain.allowed[static_cast<std::size_t>(place)]) {
+                    std::vector<Object> there = walker;
                     matcher_.run(pattern_of(s), there, MatchOptions{}, consider);
+                }
                 return true;
             });
         });
@@ -978,7 +996,7 @@ Narrow Search::narrow(std::size_t s) {
 // not save time, or if such an atom is new whatever the parameter.
 bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, std::int64_t rows, Values& values) {
     const Schema& schema = task_.schemas[s];
-    if (places_ && located_[s].adds_places) return false;
+    if (located_[s].adds_places) return false;
     std::size_t unbound = 0;
     for (std::size_t i = 0; i < binding.size(); ++i) {
         if (!schema.projected[i] || binding[i] != kUnbound) continue;
@@ -989,6 +1007,16 @@ bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, s
     const auto domain = static_cast<std::size_t>(schema.pattern.domains[values.variable]);
     const std::vector<Object>& objects = task_.domains[domain].members;
     if (static_cast<std::int64_t>(objects.size()) / kScanned > rows) return false;
+    // Where most objects make something new, asking again soon is not worth it.
+    Asked& asked = asked_[s];
+    if (asked.wait > 0) {
+        --asked.wait;
+        return false;
+    }
+    auto give_up = [&] {
+        asked.wait = asked.pause = std::min(2 * asked.pause + 1, kLongestPause);
+        return false;
+    };
     const auto most = static_cast<std::size_t>(rows / 2);
     std::size_t lists = 0;
     for (const Effect& effect : schema.effects)
@@ -999,7 +1027,7 @@ bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, s
             } else {
                 ++lists;
                 std::vector<Object> unseen;
-                if (!novelty_.list_unseen(literal, binding, objects, most, unseen)) return false;
+                if (!novelty_.list_unseen(literal, binding, objects, most, unseen)) return give_up();
                 values.objects.insert(values.objects.end(), unseen.begin(), unseen.end());
             }
         }
@@ -1007,7 +1035,9 @@ bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, s
         std::sort(values.objects.begin(), values.objects.end());
         values.objects.erase(std::unique(values.objects.begin(), values.objects.end()), values.objects.end());
     }
-    return values.objects.size() <= most;
+    if (values.objects.size() > most) return give_up();
+    asked.pause = 0;
+    return true;
 }
 
 bool Search::mark(const std::vector<Code>& adds) {

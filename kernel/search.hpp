@@ -39,6 +39,11 @@ private:
         bool added;
         std::size_t begin;  // into fresh_arguments_
     };
+    // How many joins are not narrowed before the next one is tried, and how many that was the last time.
+    struct Asked {
+        std::int32_t wait = 0;
+        std::int32_t pause = 0;
+    };
     // What a schema has to do with agents' places.
     struct Located {
         std::vector<std::size_t> needed;     // positive preconditions that may be places
@@ -143,6 +148,7 @@ private:
     std::vector<std::vector<std::size_t>> watches_;                        // [schemas][added literals]
     std::vector<Object> arguments_;
     std::vector<Code> scratch_;
+    std::vector<Asked> asked_;  // [schemas]
     std::vector<FreshAtom> fresh_;
     std::vector<Object> fresh_arguments_;
     std::vector<Object> flat_;  // bindings gathered, one after the other

@@ -57,9 +57,14 @@ def move_schemas(task: Task) -> list[int]:
     return [move.schema for move, _, _ in _moves(task)]
 
 
+def located_groups(task: Task) -> list[Group]:
+    """Groups of agents that never have more than one place, whatever else depends on it."""
+    return [group for group in _groups(task) if _has_one_place(task, group)]
+
+
 def candidates(task: Task) -> list[Group]:
     """Groups that pass every test but the last: that some move can be undone."""
-    groups = [group for group in _groups(task) if _has_one_place(task, group)]
+    groups = located_groups(task)
     while True:  # a group that fails may be what another one depends on
         admitted = [group for group in groups if _is_seen_by_preconditions_only(task, group, groups)]
         if len(admitted) == len(groups):

@@ -19,6 +19,7 @@ from pathlib import Path
 from saltus.domains.generated import generated_task
 from saltus.domains.registry import DOMAINS
 from saltus.errors import SaltusError
+from saltus.lookahead.free_groups import candidates, located_groups
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.task import Task, load
 
@@ -59,7 +60,7 @@ def print_generated() -> None:
 def print_folder(folder: Path) -> None:
     """Prints the table of a folder of domains."""
     versions: dict[tuple[str, str], int] = {}
-    without, unread, seconds = 0, [], 0.0
+    without, unread, refused, seconds = 0, [], [], 0.0
     for domain in sorted(folder.glob("*/domain.pddl")):
         name = domain.parent.name
         try:
@@ -71,6 +72,8 @@ def print_folder(folder: Path) -> None:
         found = list(groups(task))
         seconds += time.perf_counter() - start
         without += not found
+        if len(located_groups(task)) > len(candidates(task)):
+            refused.append(name)
         for cells, _ in found:
             key = VERSION.sub("", name), cells
             versions[key] = versions.get(key, 0) + 1
@@ -79,6 +82,7 @@ def print_folder(folder: Path) -> None:
     for (name, cells), count in versions.items():
         print_row(name, cells, count)
     print(f"\nNone in {without} others; {len(unread)} cannot be read: {', '.join(unread)}.")
+    print(f"Agents whose places matter otherwise than to actions that need them there: {', '.join(refused) or 'none'}.")
     print(f"Finding them took {seconds:.1f} s.")
 
 

@@ -6,13 +6,14 @@
 
 Without `--free-moves`: means over states along random walks in generated problems. With it: a Markdown table of nodes
 and times of the first tree of one problem per domain of a folder (such as that of the IPC 2023 Learning Track), as in
-the paper and modulo free moves, with AIW and with IW features. Times are the best of three, on one thread; reading the
-problem and finding free moves do not count. "> N" is a tree that was cut off.
+the paper and modulo free moves, with AIW and with IW features. Times are the best of three, in CPU time of one thread;
+reading the problem and finding free moves do not count. "> N" is a tree that was cut off.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,10 +45,10 @@ def measure(task: Task, spec: LookaheadSpec) -> str:
     """Nodes and time of the first tree."""
     lookahead(task, spec=replace(spec, kind="flat", max_nodes=1))  # copies the task and finds free moves
     trees = []
-    seconds = best_time(lambda: trees.append(lookahead(task, spec=spec)), 3, BUDGET)
+    seconds = best_time(lambda: trees.append(lookahead(task, spec=spec)), 3, BUDGET, time.process_time)
     tree = trees[-1]
-    time = f"{1000 * seconds:,.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
-    return f"{'> ' if tree.truncated else ''}{len(tree):,}{' (stopped)' if tree.stopped else ''}, {time}"
+    spent = f"{1000 * seconds:,.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+    return f"{'> ' if tree.truncated else ''}{len(tree):,}{' (stopped)' if tree.stopped else ''}, {spent}"
 
 
 def compare_free_moves(folder: Path, problem: str, settings: list[str]) -> None:

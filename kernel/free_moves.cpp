@@ -34,7 +34,9 @@ std::pair<std::size_t, std::size_t> FreeMoves::row(const Move& move, std::int32_
         const bool known = std::binary_search(move.ends.begin(), move.ends.end(), place);
         return {0, known ? move.ends.size() : 0};
     }
-    const std::int32_t row = class_number < 0 ? -1 : move.rows.find(row_key(class_number, place));
+    if (class_number < 0) return {0, 0};
+    const std::int32_t row = move.row_of.empty() ? move.rows.find(row_key(class_number, place))
+                                                 : move.row_of[static_cast<std::size_t>(place)];
     if (row < 0) return {0, 0};
     return {move.first[static_cast<std::size_t>(row)], move.first[static_cast<std::size_t>(row) + 1]};
 }
@@ -106,6 +108,8 @@ void FreeMoves::add_move(Group& group, std::int32_t schema, std::int32_t literal
             group.by_agent = true;
         }
     }
+    if (move.direct)
+        for (const Literal& changing : move.changing) move.conditions.push_back(condition_of(move, changing));
     group.is_fixed = group.is_fixed && move.changing.empty();
     group.moves.push_back(std::move(move));
 }
@@ -129,6 +133,7 @@ void FreeMoves::build(Group& group) const {
         move.ends = {};
         move.back = {};
         move.rows = KeyNumbers();
+        move.row_of = {};
         move.first.assign(1, 0);
         move.dense = false;
     }
@@ -204,7 +209,7 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
     MatchOptions options;
     options.wanted = wanted.data();
     Matcher join = matcher;
-    const bool complete = join.run(fixed, binding, options, [&](const std::vector<Object>& bound) {
+    auto add_edge = [&](const std::vector<Object>& bound) {
         const Object start = bound[static_cast<std::size_t>(move.start)];
         const Object end = bound[static_cast<std::size_t>(move.end)];
         if (start == end) return true;
@@ -212,7 +217,25 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
         if (group.by_agent) number = group.classes.number(task_.encode(move.here, bound) - start * group.stride);
         edges.emplace_back(number, start, end);
         return edges.size() <= kMaxEdges;
+    };
+    auto any = [](const std::vector<Object>&) { return true; };
+    // A literal that has all that is wanted is where to start from: its atoms are the edges, but for those that the
+    // other literals rule out. A join would start from the smallest relation.
+    const auto full = std::find_if(fixed.literals.begin(), fixed.literals.end(), [&](const Literal& literal) {
+        for (std::size_t v = 0; v < wanted.size(); ++v)
+            if (wanted[v] && !mentions(literal, static_cast<std::int32_t>(v))) return false;
+        return literal.positive && literal.predicate != kEquality;
     });
+    bool complete = true;
+    if (full == fixed.literals.end()) {
+        complete = join.run(fixed, binding, options, add_edge);
+    } else {
+        const Relation& relation = task_.statics[static_cast<std::size_t>(full->predicate)];
+        const auto given = static_cast<std::int32_t>(full - fixed.literals.begin());
+        for (std::int32_t row = 0; row < relation.size && complete; ++row)
+            if (join.unify(fixed, *full, relation.row(row), binding))
+                complete = join.run(fixed, binding, options, any, add_edge, given);
+    }
     if (!complete) return false;
     std::sort(edges.begin(), edges.end());
     edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
@@ -224,7 +247,32 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
         move.ends.push_back(end);
     }
     move.first.push_back(move.ends.size());
+    if (!group.by_agent) {
+        move.row_of.assign(static_cast<std::size_t>(task_.objects()), -1);
+        move.rows.visit([&](std::int64_t key, std::int32_t row) { move.row_of[static_cast<std::size_t>(key)] = row; });
+    }
     return true;
+}
+
+Condition FreeMoves::condition_of(const Move& move, const Literal& literal) const {
+    Condition condition;
+    condition.positive = literal.positive;
+    condition.base = task_.code_offset[static_cast<std::size_t>(literal.predicate)];
+    Code stride = 1;
+    for (std::size_t i = literal.terms.size(); i-- > 0; stride *= task_.objects()) {
+        const std::int32_t term = literal.terms[i];
+        if (term < 0) {
+            condition.base += ~term * stride;
+        } else if (term == move.start) {
+            condition.start += stride;
+        } else if (term == move.end) {
+            condition.end += stride;
+        } else {
+            const auto found = std::find(move.here.terms.begin(), move.here.terms.end(), term);
+            condition.agent.emplace_back(static_cast<std::size_t>(found - move.here.terms.begin()), stride);
+        }
+    }
+    return condition;
 }
 
 void FreeMoves::find_ways_back(Group& group) const {

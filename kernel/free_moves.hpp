@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "keys.hpp"
@@ -15,22 +16,33 @@
 
 namespace saltus {
 
+// A fluent condition of a move whose atom depends on the agent, the start and the end alone: a sum of strides.
+struct Condition {
+    Code base = 0;
+    Code start = 0;
+    Code end = 0;
+    std::vector<std::pair<std::size_t, Code>> agent;  // argument of the agent's atom, stride
+    bool positive = true;
+};
+
 // A schema that shifts an agent from one place to another.
 struct Move {
     std::int32_t schema = 0;
     std::int32_t start = 0;  // parameters
     std::int32_t end = 0;
-    Literal here;                   // the precondition that says where the agent is
-    Pattern pattern;                // all other preconditions
-    std::vector<Literal> own;       // static ones on the agent alone
-    std::vector<Literal> changing;  // fluent ones
-    bool direct = true;             // the fluent ones mention only the agent, start and end
-    bool dense = false;             // from every place in `ends` to every other
+    Literal here;                       // the precondition that says where the agent is
+    Pattern pattern;                    // all other preconditions
+    std::vector<Literal> own;           // static ones on the agent alone
+    std::vector<Literal> changing;      // fluent ones
+    bool direct = true;                 // the fluent ones mention only the agent, start and end
+    std::vector<Condition> conditions;  // the same, if so
+    bool dense = false;                 // from every place in `ends` to every other
 
-    std::vector<Object> ends;         // row by row, ascending
-    std::vector<std::uint64_t> back;  // [ends]: moves of the group that lead back, one bit each
-    KeyNumbers rows;                  // by class and start
-    std::vector<std::size_t> first;   // [rows + 1]
+    std::vector<Object> ends;          // row by row, ascending
+    std::vector<std::uint64_t> back;   // [ends]: moves of the group that lead back, one bit each
+    KeyNumbers rows;                   // by class and start
+    std::vector<std::int32_t> row_of;  // [objects]: by start, if there is one class only; -1 if there is none
+    std::vector<std::size_t> first;    // [rows + 1]
 };
 
 struct Group {
@@ -76,6 +88,7 @@ private:
     void read(std::span<const std::int32_t> program);
     void add_move(Group& group, std::int32_t schema, std::int32_t literal, std::int32_t start, std::int32_t end) const;
     void build(Group& group) const;
+    Condition condition_of(const Move& move, const Literal& literal) const;
     bool enumerate(Group& group, Move& move, const Matcher& matcher) const;
     bool find_dense(const Group& group, Move& move) const;
     void find_ways_back(Group& group) const;

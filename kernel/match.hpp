@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <random>
 #include <vector>
@@ -14,12 +15,23 @@
 
 namespace saltus {
 
+// A variable, and the only objects that it needs to take.
+struct Values {
+    std::size_t variable = 0;
+    std::vector<Object> objects;
+};
+
+// Says whether it is enough to try some objects for one variable of a partial binding, where a literal has `rows`
+// candidates. Callers that look for few of many bindings narrow a join that way.
+using Narrow = std::function<bool(const std::vector<Object>& binding, std::int64_t rows, Values& values)>;
+
 struct MatchOptions {
     const std::uint8_t* wanted = nullptr;                           // per variable: only these distinguish bindings
     const std::uint8_t* mask = nullptr;                             // per object: only these are used
     bool distinct = false;                                          // different variables take different objects
     std::mt19937_64* shuffle = nullptr;                             // tries candidates in random order
     std::int64_t steps = std::numeric_limits<std::int64_t>::max();  // limit on the join's search tree
+    const Narrow* narrow = nullptr;                                 // asked until the gate, where candidates are many
 };
 
 class Matcher {
@@ -67,7 +79,8 @@ public:
 
 private:
     enum class Outcome { go_on, found, stop };
-    static constexpr std::size_t kFew = 8;  // atoms worth checking one by one for a better estimate
+    static constexpr std::size_t kFew = 8;          // atoms worth checking one by one for a better estimate
+    static constexpr std::int64_t kNarrowFrom = 8;  // candidates from which on it is worth asking for fewer
 
     void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
         pattern_ = &pattern;
@@ -298,6 +311,9 @@ private:
                 outcome = extend(true, gate, emit);
                 if (outcome == Outcome::found) outcome = Outcome::go_on;
             }
+        } else if (options_.narrow != nullptr && asks_to_narrow(gated, best_rows) &&
+                   along_narrowed(best_rows, gated, gate, emit, outcome)) {
+            // That was all.
         } else if (best >= 0) {
             outcome = along_literal(static_cast<std::size_t>(best), gated, gate, emit);
         } else {
@@ -305,6 +321,20 @@ private:
         }
         undo(mark);
         return outcome;
+    }
+
+    bool asks_to_narrow(bool gated, std::int64_t rows) const {
+        return rows >= kNarrowFrom && (!gated || options_.wanted == nullptr);
+    }
+
+    // Goes on with few objects for one variable, if that is enough. Not inlined: joins that are not narrowed shall not
+    // pay for it.
+    template <typename Gate, typename Emit>
+    [[gnu::noinline]] bool along_narrowed(std::int64_t rows, bool gated, Gate&& gate, Emit&& emit, Outcome& outcome) {
+        Values values;
+        if (!(*options_.narrow)(*binding_, rows, values)) return false;
+        outcome = along_objects(values.variable, values.objects, gated, gate, emit);
+        return true;
     }
 
     template <typename Gate, typename Emit>
@@ -361,8 +391,13 @@ private:
             std::shuffle(shuffled.begin(), shuffled.end(), *options_.shuffle);
             members = shuffled;
         }
+        return along_objects(variable, members, gated, gate, emit);
+    }
+
+    template <typename Gate, typename Emit>
+    Outcome along_objects(std::size_t variable, std::span<const Object> objects, bool gated, Gate&& gate, Emit&& emit) {
         Outcome outcome = Outcome::go_on;
-        for (Object object : members) {
+        for (Object object : objects) {
             if (!admits(variable, object)) continue;
             (*binding_)[variable] = object;
             outcome = extend(gated, gate, emit);

@@ -22,8 +22,9 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
         std::int64_t goals = 0;
         if (goal_identity != GoalIdentity::off) {
             for (std::span<const Code> codes : {goal_positive, goal_negative})
-                for (Code code : codes)
-                    if (goal_feature_.try_emplace(code, goals).second) ++goals;
+                for (Code code : codes) goal_feature_.number(code);
+            goals = goal_feature_.size();
+            index_goals();
         }
         total_ = goals;
         std::int64_t positions = 0;
@@ -67,10 +68,10 @@ void Novelty::number_types() {
 template <typename Visit>
 bool Novelty::features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const {
     if (kind_ == Kind::iw) return visit(code, kIdentity);
-    if (!goal_feature_.empty()) {
-        const auto found = goal_feature_.find(code);
-        if (found != goal_feature_.end()) {
-            if (visit(found->second, kIdentity)) return true;
+    if (goal_feature_.size() > 0) {
+        const std::int32_t found = goal_feature_.find(code);
+        if (found >= 0) {
+            if (visit(found, kIdentity)) return true;
             if (goal_identity_ == GoalIdentity::instead) return false;
         }
     }
@@ -89,6 +90,103 @@ bool Novelty::features(Code code, std::int32_t predicate, const Object* argument
 
 bool Novelty::unseen(Code code, std::int32_t predicate, const Object* arguments) const {
     return features(code, predicate, arguments, [&](std::int64_t feature, std::int32_t) { return !seen(feature); });
+}
+
+void Novelty::index_goals() {
+    goal_rows_.resize(static_cast<std::size_t>(task_.max_arity));
+    goal_objects_.resize(goal_rows_.size());
+    std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
+    goal_feature_.visit([&](Code code, std::int32_t) {
+        const std::int32_t predicate = task_.decode(code, arguments.data());
+        Code stride = 1;
+        for (std::int32_t i = task_.arity[static_cast<std::size_t>(predicate)] - 1; i >= 0; --i) {
+            const auto at = static_cast<std::size_t>(i);
+            const auto row = static_cast<std::size_t>(goal_rows_[at].number(code - arguments[at] * stride));
+            if (row == goal_objects_[at].size()) goal_objects_[at].emplace_back();
+            goal_objects_[at][row].push_back(arguments[at]);
+            stride *= task_.objects();
+        }
+    });
+    for (auto& rows : goal_objects_)
+        for (auto& objects : rows) std::sort(objects.begin(), objects.end());
+}
+
+bool Novelty::list_unseen(const Literal& literal, const std::vector<Object>& binding, std::span<const Object> objects,
+                          std::size_t most, std::vector<Object>& unseen) const {
+    if (wide_) return false;
+    const std::size_t arity = literal.terms.size();
+    const std::int64_t count = task_.objects();
+    std::size_t position = arity;
+    Code rest = 0;  // code with object 0 at the position
+    Code stride = 0;
+    for (std::size_t i = 0; i < arity; ++i) {
+        const Object object = value_of(literal.terms[i], binding);
+        if (object == kUnbound && position < arity) return false;
+        if (object == kUnbound) position = i;
+        rest = rest * count + (object == kUnbound ? 0 : object);
+        stride = object == kUnbound ? 1 : stride * count;
+    }
+    if (position == arity) return false;
+    rest += task_.code_offset[static_cast<std::size_t>(literal.predicate)];
+    if (kind_ == Kind::iw) {
+        for (Object object : objects) {
+            if (seen(rest + object * stride)) continue;
+            if (unseen.size() == most) return false;
+            unseen.push_back(object);
+        }
+        return true;
+    }
+    // The features at other positions depend on the object's type alone.
+    const auto p = static_cast<std::size_t>(literal.predicate);
+    std::int64_t power = 1;
+    std::int64_t own_types = 0;
+    auto type_of = [&](std::size_t j) {
+        return object_type_[static_cast<std::size_t>(value_of(literal.terms[j], binding))];
+    };
+    for (std::size_t j = 0; j < arity && kind_ == Kind::aiw; ++j) {
+        if (j == position) continue;
+        own_types = own_types * types_ + type_of(j);
+        power *= types_;
+    }
+    auto others_unseen = [&](std::int64_t type) {
+        for (std::size_t i = 0; i < arity; ++i) {
+            if (i == position) continue;
+            std::int64_t feature = value_of(literal.terms[i], binding);
+            for (std::size_t j = 0; j < arity && kind_ == Kind::aiw; ++j)
+                if (j != i) feature = feature * types_ + (j == position ? type : type_of(j));
+            if (!seen(base_[p][i] + feature)) return true;
+        }
+        return false;
+    };
+    std::int64_t last_type = -1;
+    bool is_unseen = false;
+    for (Object object : objects) {
+        const std::int64_t type = kind_ == Kind::aiw ? object_type_[static_cast<std::size_t>(object)] : 0;
+        if (type != last_type) is_unseen = others_unseen(type);
+        last_type = type;
+        if (!is_unseen && seen(base_[p][position] + object * power + own_types)) continue;
+        if (unseen.size() == most) return false;
+        unseen.push_back(object);
+    }
+    if (goal_feature_.size() > 0) correct_goals(position, rest, stride, objects, unseen);
+    return unseen.size() <= most;
+}
+
+// Puts right which of the objects make a goal atom that is unseen: such an atom has a feature of its own.
+void Novelty::correct_goals(std::size_t position, Code rest, Code stride, std::span<const Object> objects,
+                            std::vector<Object>& unseen) const {
+    const std::int32_t row = goal_rows_[position].find(rest);
+    if (row < 0) return;
+    const std::vector<Object>& goals = goal_objects_[position][static_cast<std::size_t>(row)];
+    if (goal_identity_ == GoalIdentity::instead)
+        std::erase_if(unseen, [&](Object object) { return std::binary_search(goals.begin(), goals.end(), object); });
+    const auto middle = static_cast<std::ptrdiff_t>(unseen.size());
+    for (Object object : goals)
+        if (std::binary_search(objects.begin(), objects.end(), object) &&
+            !seen(goal_feature_.find(rest + object * stride)))
+            unseen.push_back(object);
+    std::inplace_merge(unseen.begin(), unseen.begin() + middle, unseen.end());
+    unseen.erase(std::unique(unseen.begin(), unseen.end()), unseen.end());
 }
 
 bool Novelty::mark(Code code, std::int32_t predicate, const Object* arguments) {
@@ -150,10 +248,10 @@ std::size_t Novelty::watch(const Literal& literal, const std::vector<std::int32_
         }
     }
     std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
-    for (const auto& entry : goal_feature_) {
-        if (task_.decode(entry.first, arguments.data()) != literal.predicate) continue;
+    goal_feature_.visit([&](Code code, std::int32_t) {
+        if (task_.decode(code, arguments.data()) != literal.predicate) return;
         if (concerns(result, kIdentity, arguments.data())) ++result.open;
-    }
+    });
     watches_.push_back(std::move(result));
     watches_of_[static_cast<std::size_t>(literal.predicate)].push_back(watches_.size() - 1);
     return watches_.size() - 1;

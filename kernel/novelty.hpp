@@ -27,6 +27,11 @@ public:
     bool unseen(Code code, std::int32_t predicate, const Object* arguments) const;
     bool mark(Code code, std::int32_t predicate, const Object* arguments);
 
+    // Lists the objects for which the literal is unseen if its one unbound variable takes them; false if there are more
+    // than `most`, or if that cannot be told fast.
+    bool list_unseen(const Literal& literal, const std::vector<Object>& binding, std::span<const Object> objects,
+                     std::size_t most, std::vector<Object>& unseen) const;
+
     // exhausted(): whether every feature that an instance of the watched literal can have has been seen, so that no
     // instance can be novel any more. watch() returns the literal's number.
     std::size_t watch(const Literal& literal, const std::vector<std::int32_t>& domains);
@@ -63,6 +68,9 @@ private:
     bool features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const;
     bool concerns(const Watch& watch, std::int32_t position, const Object* arguments) const;
     std::vector<std::int64_t> features_of(Code code) const;
+    void index_goals();
+    void correct_goals(std::size_t position, Code rest, Code stride, std::span<const Object> objects,
+                       std::vector<Object>& unseen) const;
 
     bool seen(std::int64_t feature) const {
         return dense_ ? (bits_[static_cast<std::size_t>(feature) >> 6] >> (feature & 63) & 1) != 0
@@ -80,8 +88,11 @@ private:
     const Task& task_;
     Kind kind_;
     GoalIdentity goal_identity_;
-    std::unordered_map<Code, std::int64_t> goal_feature_;
-    std::vector<std::int32_t> object_type_;  // [objects]: types in use, numbered without gaps
+    KeyNumbers goal_feature_;  // the number is the feature
+    // Goal atoms by position and by their code with object 0 there: the objects that stand there, ascending.
+    std::vector<KeyNumbers> goal_rows_;                           // [max arity]
+    std::vector<std::vector<std::vector<Object>>> goal_objects_;  // [max arity][rows]
+    std::vector<std::int32_t> object_type_;                       // [objects]: types in use, numbered without gaps
     std::int64_t types_ = 0;
     std::vector<std::vector<std::int64_t>>
         base_;  // [predicates][arity]: position's first feature; if wide, its index in met_

@@ -8,6 +8,8 @@ namespace saltus {
 
 namespace {
 
+constexpr std::size_t kKeptTours = 1024;  // tours kept from one state to the next
+
 // Puts an agent at one more place; whether it is at several from now on.
 bool put(Object& at, Object place) {
     const bool is_second = at >= 0;
@@ -113,6 +115,10 @@ void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
     moved_.clear();
     shifts_.clear();
     tours_.clear();
+    if (fixed_tours_.size() > kKeptTours) {
+        fixed_tours_.clear();
+        fixed_tour_numbers_ = KeyNumbers();
+    }
     agents_affected_.clear();
     std::fill(group_affected_.begin(), group_affected_.end(), 0);
     several_ = root_several_;
@@ -188,51 +194,78 @@ bool Places::holds(const Wish& wish) const {
 void Places::close(const Parent* parent, std::vector<Code>& added, std::vector<Code>& removed) {
     added.clear();
     removed.clear();
-    for (std::size_t a = 0; a < agents_.size(); ++a) {
-        const auto agent = static_cast<std::int32_t>(a);
-        if (!agents_[a].is_agent) continue;
-        if (!affected(agent) && !std::binary_search(moved_.begin(), moved_.end(), agent)) continue;
-        const std::vector<Object>& before = agents_[a].root_places;
-        const std::vector<Object>* known = known_places(agent);
-        if (known == &before) continue;
-        Shift shift;
-        shift.agent = agent;
-        if (known != nullptr || parent == nullptr || !update(agent, *parent, shift)) {
-            const std::vector<Object> now = known != nullptr ? *known : compute_reached(agent);
-            shift.gained.clear();
-            shift.lost.clear();
-            std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(shift.gained));
-            std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(shift.lost));
+    if (std::any_of(group_affected_.begin(), group_affected_.end(), [](std::uint8_t flag) { return flag != 0; })) {
+        for (std::size_t a = 0; a < agents_.size(); ++a) {
+            const auto agent = static_cast<std::int32_t>(a);
+            if (!agents_[a].is_agent) continue;
+            if (affected(agent) || std::binary_search(moved_.begin(), moved_.end(), agent))
+                close(agent, parent, added, removed);
         }
-        for (Object place : shift.gained) added.push_back(code_of(agent, place));
-        for (Object place : shift.lost) removed.push_back(code_of(agent, place));
-        shifts_.push_back(std::move(shift));
+    } else {
+        std::vector<std::int32_t> agents = moved_;
+        for (std::int32_t agent : agents_affected_)
+            if (agent >= 0) agents.push_back(agent);
+        std::sort(agents.begin(), agents.end());
+        agents.erase(std::unique(agents.begin(), agents.end()), agents.end());
+        for (std::int32_t agent : agents) close(agent, parent, added, removed);
     }
     std::sort(added.begin(), added.end());
     std::sort(removed.begin(), removed.end());
 }
 
+void Places::close(std::int32_t agent, const Parent* parent, std::vector<Code>& added, std::vector<Code>& removed) {
+    const std::vector<Object>& before = agents_[static_cast<std::size_t>(agent)].root_places;
+    const std::vector<Object>* known = known_places(agent);
+    if (known == &before) return;
+    Shift shift;
+    shift.agent = agent;
+    if (known != nullptr || parent == nullptr || !update(agent, *parent, shift)) {
+        const std::vector<Object> now = known != nullptr ? *known : compute_reached(agent);
+        shift.gained.clear();
+        shift.lost.clear();
+        std::set_difference(now.begin(), now.end(), before.begin(), before.end(), std::back_inserter(shift.gained));
+        std::set_difference(before.begin(), before.end(), now.begin(), now.end(), std::back_inserter(shift.lost));
+    }
+    for (Object place : shift.gained) added.push_back(code_of(agent, place));
+    for (Object place : shift.lost) removed.push_back(code_of(agent, place));
+    shifts_.push_back(std::move(shift));
+}
+
 // Finds an agent's places from those that it reached in the parent, by looking around the places whose moves the last
 // action touched. False if that is not enough.
 bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
-    const Agent& known = agents_[static_cast<std::size_t>(agent)];
+    Agent& known = agents_[static_cast<std::size_t>(agent)];
     const Object at = place(agent);
     if (at < 0) return false;
+    std::vector<Object> touched;
+    if (!touched_places(agent, parent, touched)) return false;
     for (Code code : parent.added)
         if (const Wish wish = place_of(code); wish.agent == agent) shift.gained.push_back(wish.place);
     for (Code code : parent.removed)
         if (const Wish wish = place_of(code); wish.agent == agent) shift.lost.push_back(wish.place);
     const std::vector<Object>& root = known.root_places;
-    auto was_reached = [&](Object place) { return shift.reaches(root, place); };
-    std::vector<Object> touched;
-    if (!touched_places(agent, parent, touched)) return false;
     const bool is_touched = std::binary_search(touched.begin(), touched.end(), at);
-    if (!is_touched && !was_reached(at)) return false;
+    if (!is_touched && !shift.reaches(root, at)) return false;
     if (touched.empty()) return true;
     // Searches around the touched places side by side. Each is a group; groups that meet are joined. One that ends has
     // seen all of its places. All places reached in the parent that no such group has seen are in the one that goes on.
     const auto none = static_cast<std::int32_t>(-1);
-    group_at_.resize(static_cast<std::size_t>(task_.objects()), none);
+    const auto objects = static_cast<std::size_t>(task_.objects());
+    group_at_.resize(objects, none);
+    changed_.resize(objects, 0);
+    if (known.in_root_places.empty()) {
+        known.in_root_places.resize(objects, 0);
+        for (Object place : root) known.in_root_places[static_cast<std::size_t>(place)] = 1;
+    }
+    auto note_changes = [&](bool is_on) {
+        for (Object place : shift.gained) changed_[static_cast<std::size_t>(place)] = is_on ? 1 : 0;
+        for (Object place : shift.lost) changed_[static_cast<std::size_t>(place)] = is_on ? 1 : 0;
+    };
+    note_changes(true);
+    auto was_reached = [&](Object place) {
+        const auto at_place = static_cast<std::size_t>(place);
+        return known.in_root_places[at_place] != changed_[at_place];
+    };
     std::vector<std::vector<Object>> queues;
     std::vector<std::size_t> next;
     std::vector<std::int32_t> parent_group;
@@ -347,6 +380,7 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
         }
     }
     for (Object place : seen) group_at_[static_cast<std::size_t>(place)] = none;
+    note_changes(false);
     if (!complete) return false;
     // From the root's places: what was gained and is lost now, and the other way round, cancels out.
     auto apply = [&](std::vector<Object>& plus, std::vector<Object>& minus, std::vector<Object>& changed) {
@@ -499,11 +533,13 @@ void Places::bind(const Agent& agent, const Move& move, Object start, Object end
 // Whether the fluent conditions of a move hold; those that are static are known to.
 bool Places::allows(const Agent& agent, const Move& move, Object start, Object end) {
     if (move.changing.empty()) return true;
-    bind(agent, move, start, end, binding_);
     if (move.direct)
-        return std::all_of(move.changing.begin(), move.changing.end(), [&](const Literal& literal) {
-            return view_->holds(task_.encode(literal, binding_)) == literal.positive;
+        return std::all_of(move.conditions.begin(), move.conditions.end(), [&](const Condition& condition) {
+            Code code = condition.base + start * condition.start + end * condition.end;
+            for (const auto& [argument, stride] : condition.agent) code += agent.arguments[argument] * stride;
+            return view_->holds(code) == condition.positive;
         });
+    bind(agent, move, start, end, binding_);
     std::vector<Object> binding = binding_;
     return !matcher_->run(move.pattern, binding, MatchOptions{}, [](const std::vector<Object>&) { return false; });
 }
@@ -518,12 +554,24 @@ bool Places::is_edge(const Agent& agent, std::size_t move, Object start, Object 
     return false;
 }
 
+// What is known of an agent's walks; null if nothing is.
+Places::Tour* Places::known_tour(std::int32_t agent) {
+    if (moves_.groups()[static_cast<std::size_t>(group_of(agent))].is_fixed) {
+        const std::int32_t number = fixed_tour_numbers_.find(moves_.row_key(agent, place(agent)));
+        return number < 0 ? nullptr : &fixed_tours_[static_cast<std::size_t>(number)];
+    }
+    const auto found =
+        std::find_if(tours_.begin(), tours_.end(), [&](const Tour& tour) { return tour.agent == agent; });
+    return found == tours_.end() ? nullptr : &*found;
+}
+
 // The places of an agent in the order in which walks reach them.
 Places::Tour& Places::tour(std::int32_t agent) {
-    for (Tour& known : tours_)
-        if (known.agent == agent) return known;
+    if (Tour* known = known_tour(agent)) return *known;
     const Object start = place(agent);
-    Tour& tour = tours_.emplace_back();
+    const bool is_fixed = moves_.groups()[static_cast<std::size_t>(group_of(agent))].is_fixed;
+    if (is_fixed) fixed_tour_numbers_.number(moves_.row_key(agent, start));
+    Tour& tour = (is_fixed ? fixed_tours_ : tours_).emplace_back();
     tour.agent = agent;
     tour.order = {start};
     tour.from = {-1};
@@ -532,6 +580,13 @@ Places::Tour& Places::tour(std::int32_t agent) {
     tour.position.assign(static_cast<std::size_t>(task_.objects()), -1);
     tour.position[static_cast<std::size_t>(start)] = 0;
     return tour;
+}
+
+// The same, as far as to a place that the agent reaches.
+Places::Tour& Places::tour_to(std::int32_t agent, Object place) {
+    Tour& known = tour(agent);
+    while (known.position[static_cast<std::size_t>(place)] < 0 && extend(known)) continue;
+    return known;
 }
 
 // Visits the neighbours of the next place; false if there is none.
@@ -556,9 +611,29 @@ bool Places::extend(Tour& tour) {
 }
 
 std::int32_t Places::distance(std::int32_t agent, Object place) {
-    Tour& known = tour(agent);
-    while (known.position[static_cast<std::size_t>(place)] < 0 && extend(known)) continue;
-    return known.distance[static_cast<std::size_t>(known.position[static_cast<std::size_t>(place)])];
+    const Tour* known = known_tour(agent);
+    if (known == nullptr || known->position[static_cast<std::size_t>(place)] < 0) {
+        if (is_next(agents_[static_cast<std::size_t>(agent)], this->place(agent), place)) return 1;
+        known = &tour_to(agent, place);
+    }
+    return known->distance[static_cast<std::size_t>(known->position[static_cast<std::size_t>(place)])];
+}
+
+// Whether a single move leads from one place to another.
+bool Places::is_next(const Agent& agent, Object start, Object end) {
+    if (start == end) return false;
+    const Group& group = moves_.groups()[static_cast<std::size_t>(agent.group)];
+    for (std::size_t m = 0; m < group.moves.size(); ++m) {
+        if ((agent.moves >> m & 1) == 0) continue;
+        const Move& move = group.moves[m];
+        const auto [begin, stop] = moves_.row(move, agent.class_number, start);
+        const auto last = move.ends.begin() + static_cast<std::ptrdiff_t>(stop);
+        const auto found = std::lower_bound(move.ends.begin() + static_cast<std::ptrdiff_t>(begin), last, end);
+        if (found == last || *found != end) continue;
+        const std::uint64_t back = move.dense ? 1 : move.back[static_cast<std::size_t>(found - move.ends.begin())];
+        if ((back & agent.moves) != 0 && is_edge(agent, m, start, end, back & agent.moves)) return true;
+    }
+    return false;
 }
 
 std::vector<Object> Places::in_walking_order(std::int32_t agent) {
@@ -568,8 +643,7 @@ std::vector<Object> Places::in_walking_order(std::int32_t agent) {
 }
 
 std::vector<Places::Step> Places::walk(std::int32_t agent, Object place) {
-    distance(agent, place);  // reaches the place
-    const Tour& known = tour(agent);
+    const Tour& known = tour_to(agent, place);
     const Agent& walker = agents_[static_cast<std::size_t>(agent)];
     const Group& group = moves_.groups()[static_cast<std::size_t>(walker.group)];
     std::vector<Step> steps;

@@ -84,6 +84,13 @@ public:
     std::int32_t distance(std::int32_t agent, Object place);
     std::vector<Object> in_walking_order(std::int32_t agent);
     std::vector<Step> walk(std::int32_t agent, Object place);
+    // Calls visit(place, distance) -> bool for the places that an agent reaches, nearest first, until it returns false.
+    template <typename Visit>
+    void along_walks(std::int32_t agent, Visit&& visit) {
+        Tour& known = tour(agent);
+        for (std::size_t i = 0; i < known.order.size() || extend_past(known, i); ++i)
+            if (!visit(known.order[i], known.distance[i])) return;
+    }
 
 private:
     struct Agent {
@@ -92,8 +99,9 @@ private:
         std::int32_t class_number = -1;
         std::uint64_t moves = 0;  // those that may shift it, one bit each
         bool is_agent = false;
-        std::vector<Object> arguments;    // of its atom; the place is 0
-        std::vector<Object> root_places;  // that it reaches in the root
+        std::vector<Object> arguments;             // of its atom; the place is 0
+        std::vector<Object> root_places;           // that it reaches in the root
+        std::vector<std::uint8_t> in_root_places;  // [objects]: the same as flags; empty unless update() needs them
     };
     // How the places of an agent in the shown state differ from those in the root; both lists are sorted.
     struct Shift {
@@ -119,13 +127,22 @@ private:
     bool all_moves(const Agent& agent) const;
     const std::vector<Object>* fixed_component(const Agent& agent, Object place) const;
     bool affected(std::int32_t agent) const;
+    void close(std::int32_t agent, const Parent* parent, std::vector<Code>& added, std::vector<Code>& removed);
     const std::vector<Object>* known_places(std::int32_t agent) const;
     std::vector<Object> compute_reached(std::int32_t agent);
     const Shift* shift_of(std::int32_t agent) const;
     bool update(std::int32_t agent, const Parent& parent, Shift& shift);
     bool touched_places(std::int32_t agent, const Parent& parent, std::vector<Object>& touched);
+    Tour* known_tour(std::int32_t agent);
     Tour& tour(std::int32_t agent);
+    Tour& tour_to(std::int32_t agent, Object place);
     bool extend(Tour& tour);
+    // Whether the tour has a place number i, if need be by going on.
+    bool extend_past(Tour& tour, std::size_t i) {
+        while (tour.order.size() <= i && extend(tour)) continue;
+        return i < tour.order.size();
+    }
+    bool is_next(const Agent& agent, Object start, Object end);
     bool is_edge(const Agent& agent, std::size_t move, Object start, Object end, std::uint64_t back);
     template <typename Visit>
     void neighbours(const Agent& agent, Object place, Visit&& visit);
@@ -150,9 +167,13 @@ private:
     std::vector<std::int32_t> agents_affected_;
     std::deque<Shift> shifts_;  // of the shown state
     std::deque<Tour> tours_;    // of the shown state
+    // Where moves have static conditions only, tours serve all states: by agent and start.
+    KeyNumbers fixed_tour_numbers_;
+    std::deque<Tour> fixed_tours_;
     std::vector<Code> added_;
     std::vector<Code> deleted_;
     std::vector<std::int32_t> group_at_;  // [objects]: scratch of update(), -1 between calls
+    std::vector<std::uint8_t> changed_;   // [objects]: scratch of update(), 0 between calls
     std::vector<Object> arguments_;
     std::vector<Object> binding_;
     Ticker ticker_;

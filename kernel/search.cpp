@@ -13,9 +13,21 @@ namespace saltus {
 
 namespace {
 
-constexpr std::int64_t kScratch = 1 << 26;  // bytes that a search may always use besides the tree
-constexpr std::size_t kStoredPlaces = 512;  // most places by which a stored closure differs from the root's
-constexpr std::uint32_t kPairSteps = 1024;  // steps of a join that take as long as marking a successor's pairs
+constexpr std::int64_t kScratch = 1 << 26;   // bytes that a search may always use besides the tree
+constexpr std::size_t kStoredPlaces = 512;   // most places by which a stored closure differs from the root's
+constexpr std::int64_t kScanned = 64;        // objects that are scanned in the time that a candidate of a join takes
+constexpr std::int32_t kLongestPause = 15;   // joins that do not ask novelty after it could not narrow one
+constexpr std::size_t kFewCompletions = 16;  // of an action, which are compared without looking for the nearest places
+constexpr std::uint32_t kPairSteps = 1024;   // steps of a join that take as long as marking a successor's pairs
+
+// Whether no completion of a partial binding comes before another binding, as far as variables up to `last` tell.
+bool follows(const std::vector<Object>& partial, const std::vector<Object>& other, std::size_t last) {
+    for (std::size_t i = 0; i <= last; ++i) {
+        if (partial[i] == kUnbound || partial[i] < other[i]) return false;
+        if (partial[i] > other[i]) return true;
+    }
+    return false;
+}
 
 // A thread allocates what it needs to throw when it first throws; without memory, that would end the process. So every
 // thread throws once beforehand.
@@ -43,6 +55,7 @@ Search::Search(const Situation& situation, const Spec& spec)
       changes_(task_, view_),
       novelty_(task_, spec.kind, spec.goal_identity, situation.goal_positive, situation.goal_negative),
       arguments_(static_cast<std::size_t>(task_.max_arity) + 1),
+      asked_(task_.schemas.size()),
       budget_(std::max(kScratch, saturating_product(spec.max_atoms, sizeof(Code)))) {
     for (Code code : situation.goal_positive) ++goal_sign_[code];
     for (Code code : situation.goal_negative) --goal_sign_[code];
@@ -394,8 +407,11 @@ void Search::expand_move(std::size_t number, std::size_t s) {
 void Search::expand_anchored(std::size_t number, std::size_t s) {
     flat_.clear();
     bool found_empty = false;
+    const Narrow narrowed = narrow(s);
+    MatchOptions options;
+    if (places_) options.narrow = &narrowed;  // without free moves, candidates are few and mostly new
     auto any = [](const std::vector<Object>&) { return true; };
-    join_fresh(s, MatchOptions{}, any, [&](const std::vector<Object>& found) {
+    join_fresh(s, options, any, [&](const std::vector<Object>& found) {
         ++generated_;
         if (promises(s, found)) {
             flat_.insert(flat_.end(), found.begin(), found.end());
@@ -409,8 +425,10 @@ void Search::expand_anchored(std::size_t number, std::size_t s) {
 // The same where some parameters occur in no added atom: of the actions that add the same, only the first one counts.
 void Search::expand_projected(std::size_t number, std::size_t s) {
     const Schema& schema = task_.schemas[s];
+    const Narrow narrowed = narrow(s);
     MatchOptions options;
     options.wanted = schema.projected.data();
+    if (places_) options.narrow = &narrowed;
     std::set<std::vector<Object>> projections;
     std::vector<Object> projection;
     auto project = [&](const std::vector<Object>& found) {
@@ -509,13 +527,13 @@ void Search::locate_schemas() {
     for (std::size_t s = 0; s < task_.schemas.size(); ++s) {
         const Schema& schema = task_.schemas[s];
         Located& located = located_[s];
-        auto may_be_place = [&](const Literal& literal, const Group& group) {
+        auto may_be_place = [&](const Literal& literal, const Pattern& pattern, const Group& group) {
             if (literal.predicate != group.predicate) return false;
             for (std::size_t i = 0; i < literal.terms.size(); ++i) {
                 const std::int32_t term = literal.terms[i];
                 if (term < 0 && !group.objects[i][static_cast<std::size_t>(~term)]) return false;
                 if (term < 0) continue;
-                const auto domain = static_cast<std::size_t>(schema.pattern.domains[static_cast<std::size_t>(term)]);
+                const auto domain = static_cast<std::size_t>(pattern.domains[static_cast<std::size_t>(term)]);
                 const std::vector<Object>& members = task_.domains[domain].members;
                 if (std::none_of(members.begin(), members.end(),
                                  [&](Object o) { return group.objects[i][static_cast<std::size_t>(o)] != 0; }))
@@ -527,8 +545,9 @@ void Search::locate_schemas() {
         std::vector<std::int32_t> predicates;
         for (std::size_t l = 0; l < schema.pattern.literals.size(); ++l) {
             const Literal& literal = schema.pattern.literals[l];
-            const bool place = std::any_of(groups.begin(), groups.end(),
-                                           [&](const Group& group) { return may_be_place(literal, group); });
+            const bool place = std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+                return may_be_place(literal, schema.pattern, group);
+            });
             if (place && !literal.positive) {
                 located.forbidden.push_back(l);
                 continue;
@@ -548,7 +567,7 @@ void Search::locate_schemas() {
                 }
             for (const Effect& effect : schema.effects)
                 for (const Literal& literal : effect.adds)
-                    located.adds_places = located.adds_places || literal.predicate == group.predicate;
+                    located.adds_places = located.adds_places || may_be_place(literal, effect.when, group);
         }
         located.checked = located.checked || !located.forbidden.empty() || located.move != nullptr;
     }
@@ -647,8 +666,11 @@ void Search::visit_nearest(std::size_t s, std::vector<Object>& binding, Visit&& 
 void Search::take_nearest(std::size_t s, std::vector<Object> binding) {
     std::int32_t best = -1;
     std::vector<Object> nearest;
-    matcher_.run(pattern_of(s), binding, MatchOptions{}, [&](const std::vector<Object>& found) {
+    std::size_t seen = 0;
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    auto consider = [&](const std::vector<Object>& found) {
         ticker_.tick();
+        if (++seen > most) return false;
         if (!settle(s, found)) return true;
         const std::int32_t steps = walking_steps();
         if (best < 0 || steps < best || (steps == best && found < nearest)) {
@@ -656,8 +678,85 @@ void Search::take_nearest(std::size_t s, std::vector<Object> binding) {
             nearest = found;
         }
         return true;
-    });
+    };
+    for (std::size_t i = 0; i < binding.size(); ++i) {
+        const auto& members = task_.domains[static_cast<std::size_t>(pattern_of(s).domains[i])].members;
+        if (binding[i] == kUnbound && members.size() == 1) binding[i] = members[0];
+    }
+    const bool one_walks = walks_to(s, binding);
+    if (one_walks) most = kFewCompletions;
+    std::vector<Object> completed = binding;
+    if (!matcher_.run(pattern_of(s), completed, MatchOptions{}, consider) && one_walks) {
+        most = std::numeric_limits<std::size_t>::max();
+        visit_walkers(s, binding, [&](std::int32_t agent, std::vector<Object>& walker, std::int32_t variable) {
+            if (agent < 0) {
+                matcher_.run(pattern_of(s), walker, MatchOptions{}, consider);
+                return;
+            }
+            const auto at = static_cast<std::size_t>(variable);
+            const Domain& domain = task_.domains[static_cast<std::size_t>(pattern_of(s).domains[at])];
+            places_->along_walks(agent, [&](Object place, std::int32_t steps) {
+                if (best >= 0 && steps > best) return false;
+                walker[at] = place;
+                const bool is_later = best >= 0 && steps == best && follows(walker, nearest, at);
+                if (!is_later && domain.allowed[static_cast<std::size_t>(place)]) {
+                    std::vector<Object> there = walker;
+                    matcher_.run(pattern_of(s), there, MatchOptions{}, consider);
+                }
+                return true;
+            });
+        });
+    }
     if (best >= 0) flat_.insert(flat_.end(), nearest.begin(), nearest.end());
+}
+
+// Whether a schema needs one agent somewhere, and the binding leaves open where.
+bool Search::walks_to(std::size_t s, const std::vector<Object>& binding) const {
+    if (located_[s].needed.size() != 1) return false;
+    const Literal& needed = task_.schemas[s].pattern.literals[located_[s].needed[0]];
+    const auto of_predicate = [&](const Group& group) { return group.predicate == needed.predicate; };
+    const std::vector<Group>& groups = situation_.moves->groups();
+    const auto group = std::find_if(groups.begin(), groups.end(), of_predicate);
+    const std::int32_t term = needed.terms[static_cast<std::size_t>(group->place)];
+    return term >= 0 && binding[static_cast<std::size_t>(term)] == kUnbound &&
+           std::count(needed.terms.begin(), needed.terms.end(), term) == 1;
+}
+
+// Calls visit(agent, binding, variable) for every agent that may take part in an action, with the agent's objects bound
+// and its place, the variable, not; the agent is -1 if it does not walk.
+template <typename Visit>
+void Search::visit_walkers(std::size_t s, const std::vector<Object>& binding, Visit&& visit) {
+    const Literal& needed = task_.schemas[s].pattern.literals[located_[s].needed[0]];
+    const auto of_predicate = [&](const Group& group) { return group.predicate == needed.predicate; };
+    const std::vector<Group>& groups = situation_.moves->groups();
+    const auto place = static_cast<std::size_t>(std::find_if(groups.begin(), groups.end(), of_predicate)->place);
+    const std::int32_t variable = needed.terms[place];
+    std::vector<std::uint8_t> wanted(binding.size(), 0);
+    for (std::int32_t term : needed.terms)
+        if (term >= 0 && term != variable) wanted[static_cast<std::size_t>(term)] = 1;
+    std::set<std::vector<Object>> walkers;
+    auto project = [&](const std::vector<Object>& found) {
+        std::vector<Object> walker = binding;
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            if (wanted[i]) walker[i] = found[i];
+        return walker;
+    };
+    MatchOptions options;
+    options.wanted = wanted.data();
+    std::vector<Object> free = binding;
+    matcher_.run(
+        pattern_of(s), free, options,
+        [&](const std::vector<Object>& found) { return !walkers.contains(project(found)); },
+        [&](const std::vector<Object>& found) {
+            walkers.insert(project(found));
+            return true;
+        });
+    for (std::vector<Object> walker : walkers) {
+        walker[static_cast<std::size_t>(variable)] = 0;
+        const std::int32_t agent = places_->place_of(task_.encode(needed, walker)).agent;
+        walker[static_cast<std::size_t>(variable)] = kUnbound;
+        visit(agent >= 0 && places_->place(agent) >= 0 ? agent : -1, walker, variable);
+    }
 }
 
 // Splits a difference from the root into where agents are that may walk on, and everything else.
@@ -784,12 +883,13 @@ void Search::expand_walks(std::size_t number) {
             leaves_ = false;
             changes_.adds.assign(1, places_->code_of(wanted.agent, end));
             changes_.deletes.assign(1, places_->code_of(wanted.agent, at));
+            if (number != 0 && !mark(changes_.adds)) continue;
             const Places::Step last = places_->walk(wanted.agent, end).back();
             const auto schema = static_cast<std::size_t>(last.schema);
             steps_ = places_->distance(wanted.agent, end) - 1;
             if (number == 0) {
                 add_changed_root(schema, last.binding);
-            } else if (mark(changes_.adds)) {
+            } else {
                 compute_difference(nodes_[number]);
                 append(number, schema, last.binding, true, true);
             }
@@ -869,21 +969,75 @@ bool Search::in_root(Code code) {
 
 // Whether some added atom has an unseen feature; reads only the parameters that occur in added atoms.
 bool Search::promises(std::size_t s, const std::vector<Object>& binding) {
-    const bool is_move = places_ && located_[s].move != nullptr;
     for (const Effect& effect : task_.schemas[s].effects)
-        for (const Literal& literal : effect.adds) {
-            for (std::size_t i = 0; i < literal.terms.size(); ++i) arguments_[i] = value_of(literal.terms[i], binding);
-            if (unseen(task_.encode(literal.predicate, arguments_.data()), literal.predicate, is_move)) return true;
-        }
+        for (const Literal& literal : effect.adds)
+            if (unseen(s, literal, binding)) return true;
     return false;
 }
 
-// Whether an atom, decoded into arguments_, has an unseen feature.
-bool Search::unseen(Code code, std::int32_t predicate, bool is_move) {
-    if (places_ && !is_move)
+// Whether an added atom has an unseen feature.
+bool Search::unseen(std::size_t s, const Literal& literal, const std::vector<Object>& binding) {
+    for (std::size_t i = 0; i < literal.terms.size(); ++i) arguments_[i] = value_of(literal.terms[i], binding);
+    const Code code = task_.encode(literal.predicate, arguments_.data());
+    if (places_ && located_[s].adds_places && located_[s].move == nullptr)
         if (const Places::Wish found = places_->place_of(code); found.agent >= 0 && !goal_sign_.contains(code))
             return !somewhere_.contains(places_->key_of(found.agent));
-    return novelty_.unseen(code, predicate, arguments_.data());
+    return novelty_.unseen(code, literal.predicate, arguments_.data());
+}
+
+// How a join of a schema's preconditions is narrowed to actions that promise something new.
+Narrow Search::narrow(std::size_t s) {
+    return [this, s](const std::vector<Object>& binding, std::int64_t rows, Values& values) {
+        return list_promising(s, binding, rows, values);
+    };
+}
+
+// Lists the objects by which the last unbound parameter of the added atoms may make one of them new; false if that does
+// not save time, or if such an atom is new whatever the parameter.
+bool Search::list_promising(std::size_t s, const std::vector<Object>& binding, std::int64_t rows, Values& values) {
+    const Schema& schema = task_.schemas[s];
+    if (located_[s].adds_places) return false;
+    std::size_t unbound = 0;
+    for (std::size_t i = 0; i < binding.size(); ++i) {
+        if (!schema.projected[i] || binding[i] != kUnbound) continue;
+        if (++unbound > 1) return false;
+        values.variable = i;
+    }
+    if (unbound == 0) return false;
+    const auto domain = static_cast<std::size_t>(schema.pattern.domains[values.variable]);
+    const std::vector<Object>& objects = task_.domains[domain].members;
+    if (static_cast<std::int64_t>(objects.size()) / kScanned > rows) return false;
+    // Where most objects make something new, asking again soon is not worth it.
+    Asked& asked = asked_[s];
+    if (asked.wait > 0) {
+        --asked.wait;
+        return false;
+    }
+    auto give_up = [&] {
+        asked.wait = asked.pause = std::min(2 * asked.pause + 1, kLongestPause);
+        return false;
+    };
+    const auto most = static_cast<std::size_t>(rows / 2);
+    std::size_t lists = 0;
+    for (const Effect& effect : schema.effects)
+        for (const Literal& literal : effect.adds) {
+            const auto variable = static_cast<std::int32_t>(values.variable);
+            if (std::find(literal.terms.begin(), literal.terms.end(), variable) == literal.terms.end()) {
+                if (unseen(s, literal, binding)) return false;
+            } else {
+                ++lists;
+                std::vector<Object> unseen;
+                if (!novelty_.list_unseen(literal, binding, objects, most, unseen)) return give_up();
+                values.objects.insert(values.objects.end(), unseen.begin(), unseen.end());
+            }
+        }
+    if (lists > 1) {
+        std::sort(values.objects.begin(), values.objects.end());
+        values.objects.erase(std::unique(values.objects.begin(), values.objects.end()), values.objects.end());
+    }
+    if (values.objects.size() > most) return give_up();
+    asked.pause = 0;
+    return true;
 }
 
 bool Search::mark(const std::vector<Code>& adds) {

@@ -39,6 +39,11 @@ private:
         bool added;
         std::size_t begin;  // into fresh_arguments_
     };
+    // How many joins are not narrowed before the next one is tried, and how many that was the last time.
+    struct Asked {
+        std::int32_t wait = 0;
+        std::int32_t pause = 0;
+    };
     // What a schema has to do with agents' places.
     struct Located {
         std::vector<std::size_t> needed;     // positive preconditions that may be places
@@ -102,6 +107,9 @@ private:
     template <typename Visit>
     void visit_nearest(std::size_t s, std::vector<Object>& binding, Visit&& visit);
     void take_nearest(std::size_t s, std::vector<Object> binding);
+    bool walks_to(std::size_t s, const std::vector<Object>& binding) const;
+    template <typename Visit>
+    void visit_walkers(std::size_t s, const std::vector<Object>& binding, Visit&& visit);
     void split_difference(std::span<const Code> added, std::span<const Code> deleted, Class& result);
     bool is_same_class(const Node& node, const Class& other);
     void add_walks();
@@ -111,8 +119,10 @@ private:
     bool in_root(Code code);
 
     // Novelty.
-    bool unseen(Code code, std::int32_t predicate, bool is_move);
+    bool unseen(std::size_t s, const Literal& literal, const std::vector<Object>& binding);
     bool promises(std::size_t s, const std::vector<Object>& binding);
+    Narrow narrow(std::size_t s);
+    bool list_promising(std::size_t s, const std::vector<Object>& binding, std::int64_t rows, Values& values);
     bool mark(const std::vector<Code>& adds);
     bool mark_pairs(const Node& parent);
 
@@ -138,6 +148,7 @@ private:
     std::vector<std::vector<std::size_t>> watches_;                        // [schemas][added literals]
     std::vector<Object> arguments_;
     std::vector<Code> scratch_;
+    std::vector<Asked> asked_;  // [schemas]
     std::vector<FreshAtom> fresh_;
     std::vector<Object> fresh_arguments_;
     std::vector<Object> flat_;  // bindings gathered, one after the other

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import prod
 
 from hypothesis import strategies as st
@@ -498,3 +498,59 @@ def random_map_task(seed: int) -> Task:
     )
     problem = f"(:objects {' '.join(objects)}) (:init {' '.join(sorted(init))}) (:goal (and {' '.join(goal)}))"
     return task_of(domain, f"(define (problem map) (:domain map) {problem})")
+
+
+def random_errands() -> st.SearchStrategy[Task]:
+    """Agents on maps so large that a lookahead asks for new places and near places instead of trying all of them."""
+    return st.integers(0, 2**32 - 1).map(random_errand_task)
+
+
+def random_errand_task(seed: int) -> Task:
+    """The errands of a seed: 18 to 22 places, actions that leave the place open, and actions that bring things."""
+    rng = random.Random(seed)
+    roads = rng.choice(["(road ?x ?y)", "(road ?x ?y) (open ?y)", "(can ?a ?x ?y)", "(can ?a ?x ?y) (road ?x ?y)", ""])
+    first, second = rng.sample(["?t - tool", "?x - place"], 2)  # which of them comes first decides between equals
+    domain = f"""(define (domain errands) (:requirements :typing) (:types agent place tool thing - object)
+      (:predicates (at ?a - agent ?p - place) (road ?x ?y) (can ?a ?x ?y) (open ?x) (sees ?x ?g) (fits ?t ?g)
+       (ready ?a ?t) (photo ?a ?g) (sent ?g) (lies ?g ?x) (has ?a ?g) (idle ?a))
+      (:action move :parameters (?a - agent ?x ?y - place) :precondition (and (at ?a ?x) {roads})
+       :effect (and (not (at ?a ?x)) (at ?a ?y)))
+      (:action prepare :parameters (?a - agent {first} {second}) :precondition (and (at ?a ?x) (open ?x))
+       :effect (ready ?a ?t))
+      (:action take :parameters (?a - agent {first} {second} ?g - thing)
+       :precondition (and (at ?a ?x) (ready ?a ?t) (sees ?x ?g) (fits ?t ?g))
+       :effect (and (photo ?a ?g) (not (ready ?a ?t))))
+      (:action send :parameters (?g - thing ?a - agent ?x - place)
+       :precondition (and (at ?a ?x) (photo ?a ?g) (open ?x)) :effect (sent ?g))
+      (:action load :parameters (?a - agent ?g - thing ?x - place) :precondition (and (at ?a ?x) (lies ?g ?x) (idle ?a))
+       :effect (and (has ?a ?g) (not (lies ?g ?x)) (not (idle ?a))))
+      (:action put :parameters (?g - thing ?x - place ?a - agent) :precondition (and (at ?a ?x) (has ?a ?g))
+       :effect (and (lies ?g ?x) (idle ?a) (not (has ?a ?g)))))"""
+    objects = {f"p{i}": "place" for i in range(rng.randint(18, 22))}
+    places = list(objects)
+    agents = [f"r{i}" for i in range(rng.randint(1, 3))]
+    tools = [f"t{i}" for i in range(rng.randint(1, 2))]
+    things = [f"g{i}" for i in range(rng.randint(1, 3))]
+    objects |= dict.fromkeys(agents, "agent") | dict.fromkeys(tools, "tool") | dict.fromkeys(things, "thing")
+    density = rng.choice([0.05, 0.2, 0.5])
+    pairs = {(x, y) for x in places for y in places if x < y and rng.random() < density}
+    pairs |= {(x, y) for x, y in pairwise(places) if rng.random() < 0.95}
+    two_way = [pair for x, y in sorted(pairs) for pair in ((x, y), (y, x)) if rng.random() < 0.98]
+    init = [f"(road {x} {y})" for x, y in two_way]
+    init += [f"(can {agent} {x} {y})" for agent in agents for x, y in two_way if rng.random() < 0.9]
+    init += [f"(at {agent} {rng.choice(places)})" for agent in agents]
+    init += [f"(idle {agent})" for agent in agents if rng.random() < 0.9]
+    share = rng.choice([0.3, 0.9])
+    init += [f"(open {place})" for place in places if rng.random() < share]
+    init += [f"(sees {place} {thing})" for place in places for thing in things if rng.random() < share]
+    init += [f"(fits {tool} {thing})" for tool in tools for thing in things if rng.random() < 0.8]
+    init += [f"(lies {thing} {rng.choice(places)})" for thing in things if rng.random() < 0.8]
+    goal = [f"(sent {thing})" for thing in things if rng.random() < 0.5]
+    goal += [f"(lies {thing} {rng.choice(places)})" for thing in things if rng.random() < 0.7]
+    goal += [f"(at {agent} {rng.choice(places)})" for agent in agents if rng.random() < 0.2]
+    names = rng.sample(list(objects.items()), len(objects))
+    problem = (
+        f"(:objects {' '.join(f'{name} - {kind}' for name, kind in names)})\n(:init {' '.join(init)})\n"
+        f"(:goal (and {' '.join(goal)}))"
+    )
+    return task_of(domain, f"(define (problem errands) (:domain errands)\n{problem})")

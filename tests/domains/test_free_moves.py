@@ -6,7 +6,8 @@ import pytest
 
 from saltus.domains.generated import generated_task
 from saltus.domains.registry import DOMAINS
-from saltus.lookahead.free_moves import find_free_moves, move_schemas
+from saltus.lookahead.free_groups import move_schemas
+from saltus.lookahead.free_moves import find_free_moves
 
 FREE = {
     "childsnack": [("at", ["move_tray"])],

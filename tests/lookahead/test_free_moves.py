@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS
 from tests.lookahead.test_kernel import assert_same, specs
-from tests.random_moves import random_maps, random_move_task, random_moves
+from tests.random_moves import random_errands, random_maps, random_move_task, random_moves
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
 
@@ -27,14 +27,8 @@ from saltus.lookahead import (
     reference,
     successor_state,
 )
-from saltus.lookahead.free_moves import (
-    FreeMoves,
-    _program,
-    candidates,
-    canonical_state,
-    find_free_moves,
-    walks_before,
-)
+from saltus.lookahead.free_groups import candidates
+from saltus.lookahead.free_moves import FreeMoves, _program, canonical_state, find_free_moves, walks_before
 from saltus.lookahead.free_reference import Places, is_reversible
 from saltus.lookahead.free_reference import walks_before as slow_walks_before
 from saltus.lookahead.kernel_task import kernel_task
@@ -119,6 +113,16 @@ def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: Lookahead
 def test_closures_follow_doors(task: Task, kind: str) -> None:
     """Places that agents reach are found from those of the parent where doors open and close on larger maps."""
     spec = LookaheadSpec(kind=kind, free_moves=True, root_successors="novel", max_nodes=60)
+    tree = lookahead(task, spec=spec)
+    assert_same(tree, reference.lookahead(task, spec=spec))
+    tree.check_valid()
+
+
+@given(random_errands(), st.sampled_from(["iw", "aiw", "baiw"]), st.sampled_from(["off", "instead", "also"]))
+@settings(max_examples=20)
+def test_errands_on_large_maps(task: Task, kind: str, goal_identity: str) -> None:
+    """Places that are new, or nearest, are found without trying all of them."""
+    spec = LookaheadSpec(kind=kind, goal_identity=goal_identity, free_moves=True, root_successors="novel", max_nodes=50)
     tree = lookahead(task, spec=spec)
     assert_same(tree, reference.lookahead(task, spec=spec))
     tree.check_valid()

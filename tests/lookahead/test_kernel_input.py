@@ -14,7 +14,8 @@ from tests.tasks import rich_task, task_of
 from saltus import _kernel
 from saltus.errors import ConfigurationError, UnsupportedError
 from saltus.lookahead import LookaheadSpec
-from saltus.lookahead.free_moves import _program, candidates
+from saltus.lookahead.free_groups import candidates
+from saltus.lookahead.free_moves import _program
 from saltus.lookahead.kernel_task import kernel_task, type_domains
 from saltus.lookahead.search import _kernel_spec
 from saltus.task import Task

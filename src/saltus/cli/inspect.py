@@ -11,7 +11,8 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.errors import plural
-from saltus.lookahead.free_moves import find_free_moves, move_schemas
+from saltus.lookahead.free_groups import move_schemas
+from saltus.lookahead.free_moves import find_free_moves
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.exit_codes import ExitCode
 from saltus.task import Split, Suite, Task, build_task, find_suites, load, read_plan

@@ -14,16 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from saltus.lookahead.free_moves import (
-    Group,
-    Mask,
-    Move,
-    Part,
-    find_free_moves,
-    may_be_place,
-    one_place_parts,
-    possible_objects,
-)
+from saltus.lookahead.free_groups import Group, Mask, Move, Part, may_be_place, one_place_parts, possible_objects
+from saltus.lookahead.free_moves import find_free_moves
 from saltus.task import EQUALITY, Effect, Goal, Literal, Schema, Task
 from saltus.task.cache import PerObject
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from saltus.lookahead.free_moves import FreeMoves, Group, Move
+from saltus.lookahead.free_groups import Group, Move
+from saltus.lookahead.free_moves import FreeMoves
 from saltus.task import Action, Goal, Literal, State, Task
 from saltus.task.reference import bindings, changes, holds
 

@@ -305,7 +305,7 @@ def test_without_a_bundled_policy_goal_count_runs_and_the_records_say_so(
     write_suite(tmp_path / "ferry", "ferry", "training", 2)
     ferry = [tmp_path / "ferry"]
     assert call(*ferry, "--out", out) == 0
-    warning = "saltus: warning: no policy for domain 'ferry': searching by goals alone (policy goal-count)"
+    warning = "saltus: warning: no policy for domain 'ferry': using goal-count, which goes by"
     assert capsys.readouterr().err.startswith(warning)
     records = records_of(out)
     assert {entry.policy for entry in records} == {"goal-count"}

@@ -270,7 +270,7 @@ def test_without_a_policy_for_the_domain_goals_are_searched_for(
     assert (record["policy"], record["method"]) == ("goal-count", f"goal-count ({settings})")
     assert record["search"] is True
     assert errors.splitlines() == [
-        "saltus: warning: no policy for domain 'chain': searching by goals alone (policy goal-count);"
+        "saltus: warning: no policy for domain 'chain': using goal-count, which goes by the number of goals alone;"
         " `saltus train FOLDER --out RUN` learns one"
     ]
     code, record, errors = plan(*task, "--greedy", capsys=capsys)

@@ -130,7 +130,7 @@ def test_explain_without_a_policy_for_the_domain(tmp_path: Path, capsys: pytest.
     names = files(tmp_path, errands_problem(goal="(and (rung) (at w0 p3))"))
     assert run(["explain", *names, "--out", "page.html"]) == ExitCode.SUCCESS
     output = capsys.readouterr()
-    assert output.err.startswith("saltus: warning: no policy for domain 'errands': searching by goals alone")
+    assert output.err.startswith("saltus: warning: no policy for domain 'errands': using goal-count, which goes by")
     assert output.out.startswith("solved in ")
     assert FALLBACK_LOOKAHEAD.label in (tmp_path / "page.html").read_text()
     assert run(["explain", *names, "--policy", TRAINED, "--out", "other.html"]) == ExitCode.INPUT_ERROR

@@ -349,12 +349,48 @@ def test_a_run_that_fails_is_dropped_and_named(ferries: Path, tmp_path: Path) ->
     contest = opened(ferries, tmp_path / "out", Script(by_rank(["iw"]), fails="aiw"), warn=told.append)
     contest.play()
     assert contest.state.failed == {"aiw": "failed, exit code 32: boom"}
-    assert any(line.startswith("aiw: failed, exit code 32: boom; its log is ") for line in told)
+    assert "aiw: failed, exit code 32: boom" in told
     assert "aiw: failed, exit code 32: boom" in contest.summary()
     only = opened(ferries, tmp_path / "all", Script(by_rank([]), fails="aiw"), settings=["free_moves=false"])
     only.state.candidates, only.state.contestants = [only.state.candidate("aiw")], ["aiw"]
     with pytest.raises(InputError, match="no candidate can be trained; failed, exit code 32: boom"):
         only.play()
+
+
+def test_a_winner_that_fails_keeps_its_policy_and_is_tried_again(ferries: Path, tmp_path: Path) -> None:
+    script = Script(by_rank(["iw"], complete=False))
+    contest = opened(ferries, tmp_path / "out", script)
+
+    def fail_next(job: TrainJob) -> bool:
+        script.fails = "iw" if (Path(job.out).name, job.settings[-1]) == ("iw", "training.episodes=35") else ""
+        return False
+
+    script.stops = fail_next  # in its own round, after the last halving
+    contest.play()
+    assert script.started[-1] == ("iw", 75)
+    assert contest.state.failed.keys() == {"iw"}
+    assert (contest.state.winner, contest.state.ended_by) == ("iw", "no run that is left can go on")
+    assert contest.policy.read_text() == "iw 10"
+    assert "chosen: iw: " in "".join(contest.summary())
+    script.fails, script.stops = "", lambda job: False
+    again = open_contest(ferries, tmp_path / "out", resume=True, device="cpu", run=script)
+    again.slots = 1
+    again.play()
+    assert (again.state.winner, again.state.failed) == ("iw", {})
+    assert again.state.ended_by == "the time limit"
+
+
+def test_logs_keep_validations_whole(tmp_path: Path) -> None:
+    events = [
+        Validation(1, Coverage(3, 2, 5, 9, 2.5, 77), Coverage(8, 8, 3, 10, 4.0, 123), 0.5),
+        Validation(2, Coverage(3, 2, 5, 9, None, 7), None, 0.25),
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps({**log_entry(event), "elapsed": 1.0}) + "\n" for event in events))
+    assert read_log(path).validations == tuple(events)
+    older = {key: value for key, value in log_entry(events[0]).items() if not key.endswith("nodes")}
+    path.write_text(json.dumps({**older, "elapsed": 1.0}) + "\n")
+    assert [entry.held_out.nodes for entry in read_log(path).validations] == [0]
 
 
 @pytest.mark.parametrize("stopped", [0, 5, 9, 13, 15])
@@ -456,7 +492,7 @@ class TestRefused:
             ('"name": "iw"', '"name": "../iw"', "is no name"),
             ('"unit": "episodes"', '"unit": "miles"', "budget"),
             ('"reason"', '"season"', "expected an object with"),
-            ('"stable": [', '"stable": [3, ', "expected a text|expected text|stable"),
+            ('"stable": [', '"stable": [3, ', r"stable\[0\]: expected a text, found 3"),
         ],
     )
     def test_damage_is_told(self, ferries: Path, played: Path, old: str, new: str, words: str) -> None:
@@ -513,7 +549,7 @@ def test_train_chooses_by_itself(suite: Path, tmp_path: Path, capsys: pytest.Cap
     assert {row["cells"][1] for row in table["rows"]} == {"aiw", "aiw-dead-ends"}
     problem = next((suite / "validation").glob("*.pddl"))
     plan = ["plan", str(suite / "domain.pddl"), str(problem), "--policy", str(out), "--max-jumps", "1"]
-    assert command([*plan, "--plan-file", str(tmp_path / "plan"), "--device", "cpu"]) != 31
+    assert command([*plan, "--plan-file", str(tmp_path / "plan"), "--device", "cpu"]) in (0, 12)
     assert command(["train", str(suite), "--out", str(out), *short("lookahead.kind=aiw")]) == 33
     assert "already holds a run" in capsys.readouterr().err
     assert command(["train", str(suite), "--out", str(out), "--resume", "--device", "cpu"]) == 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.conftest import ROOT
 from tests.learn.small import small_tasks
 
 import saltus.grow
+from saltus.grow import Grown
 from saltus.learn.config import Configuration, load_configuration
 from saltus.learn.larger import grow_tasks, larger_tasks, similar_tasks
 from saltus.learn.problems import Problems, load_problems
@@ -25,10 +27,12 @@ class FakeGrower:
     def __init__(self, domain: Domain, tasks: Sequence[Task], seed: int = 0) -> None:
         self.tasks = list(tasks)
 
-    def grow(self, count: int, times: float = 4.0) -> list[Task]:
+    def problems(self, count: int, times: float = 4.0, check: Callable[[], None] = lambda: None) -> Iterator[Grown]:
         """The first tasks."""
         FakeGrower.asked.append((count, times, len(self.tasks)))
-        return self.tasks[:count]
+        for task in self.tasks[:count]:
+            check()
+            yield Grown(task, task.name, "patterned", ())
 
 
 @pytest.fixture(autouse=True)
@@ -84,12 +88,26 @@ def test_grown_problems_are_made_once_and_kept(tmp_path: Path) -> None:
     problems = unknown()
     grow_tasks(problems, configured("auto"), tmp_path / "grown")
     assert len(FakeGrower.asked) == 2
-    assert sorted(path.name for path in (tmp_path / "grown").iterdir()) == ["larger", "similar"]
+    assert sorted(path.name.split("-")[0] for path in (tmp_path / "grown").iterdir()) == ["larger", "similar"]
     again = larger_tasks(problems, configured("auto"), tmp_path / "grown")
     assert [task.objects for task in again] == [task.objects for task in problems.training[:2]]
     assert [task.initial_state for task in again] == [task.initial_state for task in problems.training[:2]]
     assert len(similar_tasks(problems, configured("auto"), tmp_path / "grown")) == 2
     assert len(FakeGrower.asked) == 2
+    fewer = replace(problems, training=problems.training[1:])
+    similar_tasks(fewer, configured("auto"), tmp_path / "grown")  # other problems: what was kept does not count
+    assert len(FakeGrower.asked) == 3
+
+
+def test_missing_larger_problems_are_told(tmp_path: Path) -> None:
+    problems = unknown()
+    assert grow_tasks(problems, configured("auto"), tmp_path / "whole") == []
+    calls = iter([False, True, True])
+    assert grow_tasks(problems, configured("auto"), tmp_path / "part", lambda: next(calls)) == [
+        "only 1 of 2 larger problems could be grown from the given ones: how the policy does on them says less"
+    ]
+    assert len(larger_tasks(problems, configured("auto"), tmp_path / "part")) == 1  # those made in time are kept
+    assert grow_tasks(problems, configured("auto"), tmp_path / "none", lambda: True)[0].startswith("no larger problems")
 
 
 def test_problems_that_are_given_for_both_are_counted_once() -> None:

@@ -213,7 +213,7 @@ def test_a_rollout_that_wanders_leaves_time_for_the_search() -> None:
     assert alone.found_by == "greedy"  # without a search there is nobody to leave time for
 
 
-def test_a_rollout_that_is_getting_on_may_take_all_of_the_time() -> None:
+def test_a_rollout_that_is_making_progress_may_take_all_of_the_time() -> None:
     task = roads("a-b b-c c-g", "a", "g")
     policy = Named({"a": -3.0, "b": -2.0, "c": -1.0, "g": 0.0})
     end = list(plan_stepwise(policy, task, Limits(seconds=60), search=True, greedy_share=1e-9))[-1]

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from saltus.cli import output
 from saltus.errors import ConfigurationError, InputError, plural, printable
-from saltus.files import PDDL_BYTES, read_whole, write_whole
+from saltus.files import PDDL_BYTES, WriteError, read_whole, write_whole
 from saltus.grow import Grower, Grown, problem_text
 from saltus.pddl import Source, parse_domain
 from saltus.policy.exit_codes import ExitCode
@@ -101,7 +101,7 @@ def write(out: Path, domain: bytes, made: list[Grown]) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written: {error.strerror or error}") from error
+        raise WriteError(f"{out}: cannot be written: {error.strerror or error}") from error
     write_whole(out / DOMAIN_FILE, domain)
     width = max(2, len(str(len(made))))
     for number, entry in enumerate(made, start=1):

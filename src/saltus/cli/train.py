@@ -268,6 +268,8 @@ def contest_shown(contest: Contest) -> Iterator[Callable[[ContestEvent], None]]:
             progress.update(bar, completed=round(event.used), text=f"round {event.round}{leader}")
             if event.kind != "episode":
                 terminal.print(event.text)
+            if event.kind == "round":
+                progress.refresh()
 
         yield show
 

@@ -1,8 +1,8 @@
 """Stage `grow`: goals that can be reached, and how that is known.
 
 A made goal is tried by a search with few decisions. If it finds a plan, the goal stays. If not, the state with the most
-goals that it came by has a goal of the same shape: the atoms of this state that have the predicates and kinds of the
-goal, and are about the same objects. The way there is a plan for it.
+goals that it came across has a goal of the same shape: the atoms of this state that have the predicates and kinds of
+the goal, and are about the same objects. The way there is a plan for it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came by: a plan, or the states with the most goals."""
+    """What a search came across: a plan, or the states with the most goals."""
 
     plan: tuple[Action, ...] | None
     best: Reached | None

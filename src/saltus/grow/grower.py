@@ -102,8 +102,8 @@ class Grower:
     def grow(
         self, count: int, times: float = 4.0, check: Check = lambda: None, *, unproven: bool = False
     ) -> list[Task]:
-        """Up to `count` tasks with between times/2 and `times` times the objects of the largest given task, smallest
-        first; with `times` 1, others of the given sizes. There may be fewer, even none.
+        """Up to `count` tasks with between times/2 and `times` times the objects of the largest given task, and always
+        more than it, smallest first; with `times` 1, others of the given sizes. There may be fewer, even none.
 
         All are solvable. With `unproven`, tasks without a known plan are kept where the search that should find it
         fails on given problems, too, so that its failure says nothing.
@@ -116,20 +116,20 @@ class Grower:
         """The problems of `grow` as they are made, with their plans."""
         unproven = unproven and self._search_is_weak(check)
         made = 0
+        largest = len(self.drafts[-1])
+        least = max(times / 2, 1.0) if times > 1 else times / 2
         for attempt in range(TRIES * count):
             if made == count:
                 return
-            largest = len(self.drafts[-1])
-            share = (made + self.rng.random()) / count
-            target = round(largest * times * (0.5 + 0.5 * share))
-            found = self._grown(max(target, 2), times, attempt, check, unproven)
+            share = (attempt % count + self.rng.random()) / count
+            target = round(largest * (least + (times - least) * share))
+            found = self._grown(max(target, largest + 1 if times > 1 else 2), times, attempt, check, unproven)
             if found is not None:
                 made += 1
                 yield found
 
     def vary(self, count: int) -> list[Task]:
-        """Up to `count` tasks with the objects of given ones, in random order of size, and another initial state and
-        goal."""
+        """Up to `count` tasks with the objects of given ones and another initial state and goal, smallest first."""
         made: list[Task] = []
         for _ in range(TRIES * count):
             if len(made) == count:
@@ -203,6 +203,8 @@ class Grower:
     def _exchange(self, draft: Draft) -> bool:
         """Whether some objects exchanged their places in atoms of some relations without breaking a rule."""
         changed = False
+        if not len(draft):
+            return False
         relations = [
             relation
             for relation, arity in enumerate(self.relations.arity)

@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,15 @@ STARTUP = 6.0
 """Seconds that a job is expected to take before it trains, until that has been measured."""
 
 LEAST_SHARE = 1.0
-"""Shortest time for which a run trains in a round, in seconds; at the end of the contest it is not worth the start."""
+"""Shortest time, in seconds, for which it is worth starting a run once more."""
 
 TIME_LIMIT = "the time limit"
+FAILED = "no run that is left can go on"
 DONE = "nothing is left to try"
 STABLE = "the winner's last validations solved every problem, and plans got no shorter"
 
 HELD_SECONDS = 60.0
-"""How long a resumed contest waits for runs of the one before, which save their state."""
+"""Seconds that a resumed contest waits for runs of the killed one to save their state."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,8 @@ class Contest:
         return LearnedPolicy.load(self.policy, None, self.device)
 
     def standings(self) -> list[Standing]:
-        """How all runs that have not failed stand, best first."""
-        known = [entry.name for entry in self.state.candidates if entry.name not in self.state.failed]
+        """How all runs stand, best first, those that failed later included."""
+        known = [entry.name for entry in self.state.candidates]
         return ranked([self._standings[name] for name in known if name in self._standings])
 
     # -- the loop ----------------------------------------------------------------------------------------------------
@@ -151,6 +152,7 @@ class Contest:
                         self._play_round(state.rounds[-1])
                         self._close_round(state.rounds[-1])
             finally:
+                self._publish_unvalidated()
                 self._save()
 
     def _plan(self) -> None:
@@ -226,7 +228,7 @@ class Contest:
             current.done.append(name)
             if result.outcome is not None:
                 state.failed[name] = result.summary
-                self.warn(f"{name}: {result.summary}; its log is {self.run_folder(name) / 'train.log'}")
+                self.warn(f"{name}: {result.summary}")
             # Where episodes are counted, a run also ends at its target: that does not finish it.
             elif result.is_stable or (result.is_finished and state.budget.unit == "seconds"):
                 state.finished.append(name)
@@ -240,7 +242,12 @@ class Contest:
         state = self.state
         playing = [name for name in state.contestants if name not in state.failed]
         if not playing:
-            raise InputError(f"no candidate can be trained; {next(iter(state.failed.values()))}")
+            if all(entry.best is None for entry in self.standings()):
+                raise InputError(f"no candidate can be trained; {next(iter(state.failed.values()))}")
+            current.scores = [str(entry) for entry in self.standings()]
+            state.ended_by = FAILED
+            self._save()
+            return
         order = ranked([self._standings[name] for name in playing])
         # Where nothing has been solved there is nothing to go by; but time must not run out before there is a winner.
         patient = all(entry.dropped for entry in state.rounds[:-1]) and not set(playing) <= set(state.finished)
@@ -275,8 +282,8 @@ class Contest:
         """Reads from its log how a run stands."""
         log = read_log(RunFolder(self.run_folder(name)).log)
         self._used_by[name] = log.seconds if self.state.budget.unit == "seconds" else float(log.episodes)
-        unit = self.state.candidate(name).configuration.training.cost
-        self._standings[name] = Standing(name, log.validations, unit)
+        spec = self.state.candidate(name).configuration.training
+        self._standings[name] = Standing(name, log.validations, spec.cost, spec.selection)
 
     def _see(self, name: str, message: Message, result: TrainResult) -> None:
         """Takes an event of a run, in the thread that supervises it."""
@@ -288,7 +295,7 @@ class Contest:
         validation = Validation.from_json(values)
         with self._lock:
             standing = self._standings[name]
-            self._standings[name] = Standing(name, (*standing.validations, validation), standing.unit)
+            self._standings[name] = replace(standing, validations=(*standing.validations, validation))
         self._say("validation", f"{name}: episode {validation.episode}: {validation}")
         self._lead()
 
@@ -312,6 +319,18 @@ class Contest:
             self._write()
         if changes_hands:
             self._say("leader", f"ahead now: {first}")
+
+    def _publish_unvalidated(self) -> None:
+        """Makes the policy of the first run that has one the policy of the contest if none has been validated."""
+        if self._published is not None or self.state.winner:
+            return
+        paths = [self.run_folder(candidate.name) / RUN_POLICY for candidate in self.state.candidates]
+        for path in (entry for entry in paths if entry.is_file()):
+            try:
+                self._publish_to(path)
+            except (WriteError, OSError) as error:
+                self.warn(f"policy not saved: {error}")
+            return
 
     def _publish(self, path: Path) -> None:
         write_whole(self.policy, path.read_bytes())
@@ -377,6 +396,8 @@ class Contest:
             if not stopped_by:
                 raise WriteError(f"{self.policy}: cannot be written; the runs are in {self.folder / 'candidates'}")
             return [*lines, "no policy yet"]
+        if not state.winner:
+            return [*lines, f"policy: {self.policy}, not validated yet"]
         return [*lines, f"chosen: {state.reason}", f"policy: {self.policy}"]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -16,9 +18,9 @@ from saltus.errors import ConfigurationError
 from saltus.files import WriteError
 from saltus.learn.candidates import candidates_for
 from saltus.learn.config import load_configuration
-from saltus.learn.contest import STARTUP, TIME_LIMIT, Contest, RunJob, share_of
-from saltus.learn.contest_state import FILE, Budget, ContestState
-from saltus.learn.folder import NumberedPolicies
+from saltus.learn.contest import FAILED, STARTUP, TIME_LIMIT, Contest, RunJob, share_of
+from saltus.learn.contest_state import Budget, ContestState
+from saltus.learn.folder import NumberedPolicies, RunFolder
 from saltus.learn.larger import grow_tasks
 from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.ranking import halvings
@@ -31,6 +33,9 @@ SECONDS = {"cuda": 600.0, "cpu": 3600.0}
 
 WORTHWHILE = 20.0
 """Seconds of training in the first round below which fewer candidates are tried."""
+
+GROWING_SHARE = 0.1
+"""Largest share of the time in which problems are grown; those made by then are all."""
 
 MOST_SLOTS = 8
 """Most runs side by side on a GPU."""
@@ -72,29 +77,31 @@ def open_contest(
     if resume:
         state = resumed(root, str(Path(folder).resolve()), settings, seed, budget)
     else:
-        for name in (FILE, "config.json"):
-            if (root / name).exists():
-                raise ConfigurationError(f"{root} already holds a run; --resume goes on with it")
+        RunFolder(root).check_new()
         problems = problems or load_problems(folder, load_configuration(None, READING))
         candidates = candidates_for(problems.training, place, settings, seed or 0)
         for message in problems.warnings:
             warn(message)
         limit = budget or Budget(SECONDS[place])
-        tried = affordable(len(candidates), limit, slots_for(place, threads, len(candidates)))
+        begun = clock()
+        in_seconds = limit.unit == "seconds"
+        until = begun + GROWING_SHARE * limit.amount if in_seconds else math.inf
+        try:
+            (root / "candidates").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"{root}: cannot be written: {error.strerror or error}") from error
+        for message in grow_tasks(problems, candidates[0].configuration, root / "grown", lambda: clock() >= until):
+            warn(message)
+        used = clock() - begun if in_seconds else 0.0
+        left = replace(limit, amount=limit.amount - used)
+        tried = affordable(len(candidates), left, slots_for(place, threads, len(candidates)))
         if tried < len(candidates):
             left_out = ", ".join(entry.name for entry in candidates[tried:])
             warn(f"the time limit is too short for {len(candidates)} candidates; left out: {left_out}")
         candidates = candidates[:tried]
         names = [entry.name for entry in candidates]
         state = ContestState(str(Path(folder).resolve()), seed or 0, list(settings), limit, candidates, names)
-        try:
-            (root / "candidates").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(f"{root}: cannot be written: {error.strerror or error}") from error
-        begun = clock()
-        grow_tasks(problems, candidates[0].configuration, root / "grown")
-        if limit.unit == "seconds":
-            state.used = clock() - begun
+        state.used = used
         state.write(root)
     slots = slots_for(place, threads, len(state.candidates))
     return Contest(
@@ -172,6 +179,9 @@ def resumed(
         if state.ended_by == TIME_LIMIT and budget.amount > state.budget.amount:
             state.ended_by = ""
         state.budget = budget
+    if state.ended_by == FAILED:
+        state.ended_by = ""
+    state.failed.clear()  # they are tried once more
     return state
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from saltus.errors import InputError
 from saltus.files import SETTINGS_BYTES, read_whole, write_whole
@@ -23,8 +23,6 @@ VERSION = 1
 UNITS = ("seconds", "episodes")
 HALVING, WINNER, RESTART, LAST = "halving", "winner", "restart", "last"
 KINDS = (HALVING, WINNER, RESTART, LAST)
-
-Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)

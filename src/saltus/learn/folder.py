@@ -122,10 +122,14 @@ class RunFolder:
         """The policy as of an episode."""
         return self.path / "checkpoints" / f"{episode:04}.safetensors"
 
+    def check_new(self) -> None:
+        """Raises a `ConfigurationError` if the folder already holds a run, or a contest."""
+        if any((self.path / name).exists() for name in ("config.json", "contest.json")):
+            raise ConfigurationError(f"{self.path} already holds a run; --resume goes on with it")
+
     def create(self, description: RunDescription) -> None:
         """Makes the folder; one that already holds a run is refused."""
-        if (self.path / "config.json").exists():
-            raise ConfigurationError(f"{self.path} already holds a run; --resume goes on with it")
+        self.check_new()
         try:
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
         except OSError as error:

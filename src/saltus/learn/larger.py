@@ -7,22 +7,29 @@ every run that is given the folder reads them from there.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from saltus.domains.generated import find_domain, larger_problems, similar_problems
 from saltus.files import WriteError, write_whole
 from saltus.learn.config import Configuration
-from saltus.learn.problems import Problems
+from saltus.learn.problems import Problems, digest_of
 from saltus.task import Task, load
 
 TIMES = 4.0
 """Size of grown larger problems, in multiples of the largest given ones."""
 
 
-def larger_tasks(problems: Problems, configuration: Configuration, folder: Path | None = None) -> list[Task]:
+def larger_tasks(
+    problems: Problems,
+    configuration: Configuration,
+    folder: Path | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> list[Task]:
     """Validation tasks several times larger than the given ones, smallest first; empty if none can be made."""
     spec = configuration.training
     largest = max(len(task.objects) for task in problems.training)
@@ -31,11 +38,16 @@ def larger_tasks(problems: Problems, configuration: Configuration, folder: Path 
             return larger_problems(problems.domain, largest, spec.larger_problems)
         case "grown":
             given = [*problems.training, *(task for task in problems.held_out if task not in problems.training)]
-            return _grown(problems, given, spec.larger_problems, TIMES, _place(folder, "larger"))
+            return _grown(problems, given, spec.larger_problems, TIMES, folder, expired)
     return []
 
 
-def similar_tasks(problems: Problems, configuration: Configuration, folder: Path | None = None) -> list[Task]:
+def similar_tasks(
+    problems: Problems,
+    configuration: Configuration,
+    folder: Path | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> list[Task]:
     """Training tasks of the given sizes in addition to the given ones; empty if none can be made.
 
     They are made after training problems alone, so that validation problems stay unseen.
@@ -46,15 +58,26 @@ def similar_tasks(problems: Problems, configuration: Configuration, folder: Path
         case "generator":
             return similar_problems(problems.domain, largest, spec.generated_problems)
         case "grown":
-            return _grown(problems, problems.training, spec.generated_problems, 1.0, _place(folder, "similar"))
+            return _grown(problems, problems.training, spec.generated_problems, 1.0, folder, expired)
     return []
 
 
-def grow_tasks(problems: Problems, configuration: Configuration, folder: Path) -> None:
-    """Makes the grown problems of a configuration and keeps them in a folder, if there are to be any."""
-    if _origin(problems, configuration) == "grown":
-        larger_tasks(problems, configuration, folder)
-        similar_tasks(problems, configuration, folder)
+def grow_tasks(
+    problems: Problems, configuration: Configuration, folder: Path, expired: Callable[[], bool] = lambda: False
+) -> list[str]:
+    """Makes the grown problems of a configuration, keeps them in a folder, and returns sentences about missing ones.
+
+    Once `expired` returns True, those made by then are all.
+    """
+    if _origin(problems, configuration) != "grown":
+        return []
+    larger = larger_tasks(problems, configuration, folder, expired)
+    similar_tasks(problems, configuration, folder, expired)
+    wanted = configuration.training.larger_problems
+    if len(larger) == wanted:
+        return []
+    made = f"only {len(larger)} of {wanted}" if larger else "no"
+    return [f"{made} larger problems could be grown from the given ones: how the policy does on them says less"]
 
 
 def _origin(problems: Problems, configuration: Configuration) -> str:
@@ -65,21 +88,39 @@ def _origin(problems: Problems, configuration: Configuration) -> str:
     return "generator" if find_domain(problems.domain) is not None else "grown"
 
 
-def _place(folder: Path | None, kind: str) -> Path | None:
-    return folder / kind if folder is not None else None
+class _Expired(Exception):  # noqa: N818 (no error, and never seen outside of this module)
+    """Raised inside of growing when its time is up."""
 
 
-def _grown(problems: Problems, given: Sequence[Task], count: int, times: float, folder: Path | None) -> list[Task]:
+def _grown(
+    problems: Problems,
+    given: Sequence[Task],
+    count: int,
+    times: float,
+    folder: Path | None,
+    expired: Callable[[], bool],
+) -> list[Task]:
     """Grown tasks, read from the folder if they have been kept there."""
     if count == 0:
         return []
-    if folder is not None and folder.is_dir():
-        return [load(problems.domain, path) for path in sorted(folder.glob("*.pddl"))]
+    facts = f"{digest_of(given)} {count} {times}"
+    name = f"{'larger' if times > 1 else 'similar'}-{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
+    place = None if folder is None else folder / name
+    if place is not None and place.is_dir():
+        return [load(problems.domain, path) for path in sorted(place.glob("*.pddl"))]
     from saltus.grow import Grower, problem_text
 
-    tasks = Grower(problems.domain, given).grow(count, times)
-    if folder is not None:
-        _keep(tasks, folder, problem_text)
+    def check() -> None:
+        if expired():
+            raise _Expired
+
+    tasks: list[Task] = []
+    with suppress(_Expired):
+        for entry in Grower(problems.domain, given).problems(count, times, check):
+            tasks.append(entry.task)
+    tasks.sort(key=lambda task: len(task.objects))
+    if place is not None:
+        _keep(tasks, place, problem_text)
     return tasks
 
 
@@ -88,8 +129,9 @@ def _keep(tasks: Sequence[Task], folder: Path, text_of: Callable[[Task], str]) -
     part = folder.with_name(f"{folder.name}.part-{os.getpid()}")
     try:
         part.mkdir(parents=True)
+        width = max(3, len(str(len(tasks))))
         for number, task in enumerate(tasks, 1):
-            write_whole(part / f"p{number:03}.pddl", text_of(task))
+            write_whole(part / f"p{number:0{width}}.pddl", text_of(task))
         part.rename(folder)
     except OSError as error:
         if not folder.is_dir():  # otherwise another process has made the same ones meanwhile

@@ -28,11 +28,13 @@ def log_entry(event: Event) -> dict[str, Any]:
         "jumps": event.held_out.jumps,
         "actions": event.held_out.actions,
         "cost": event.held_out.cost,
+        "nodes": event.held_out.nodes,
         "larger_solved": larger.solved if larger is not None else None,
         "larger_problems": larger.problems if larger is not None else None,
         "larger_jumps": larger.jumps if larger is not None else None,
         "larger_actions": larger.actions if larger is not None else None,
         "larger_cost": larger.cost if larger is not None else None,
+        "larger_nodes": larger.nodes if larger is not None else None,
         "td_error": event.td_error,
     }
 
@@ -67,7 +69,9 @@ def _coverage(entry: Mapping[str, Any], prefix: str) -> Coverage:
     problems, solved, jumps, actions = (
         whole(entry, f"{prefix}{name}") for name in ("problems", "solved", "jumps", "actions")
     )
-    return Coverage(problems, solved, jumps, actions, read_value(float | None, entry.get(f"{prefix}cost"), "cost"))
+    cost = read_value(float | None, entry.get(f"{prefix}cost"), "cost")
+    nodes = whole(entry, f"{prefix}nodes") if f"{prefix}nodes" in entry else 0  # older logs have none
+    return Coverage(problems, solved, jumps, actions, cost, nodes)
 
 
 def scalars(event: Event) -> dict[str, float]:

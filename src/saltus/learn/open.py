@@ -102,6 +102,7 @@ def open_run(
         description = resumed(run_folder.describe(), config, settings, seed)
     else:
         description = RunDescription(str(Path(folder).resolve()), seed or 0, load_configuration(config, settings))
+        run_folder.check_new()  # before problems are grown
     problems = load_problems(folder, description.configuration)
     kept = Path(out) / "grown" if grown is None else Path(grown)
     trainer = make_trainer(problems, description.configuration, description.seed, place, threads, warn, kept)

@@ -32,11 +32,13 @@ class Standing:
     validations: tuple[Validation, ...] = ()
     unit: str = "actions"
     """What the run counts: actions or costs."""
+    selection: str = "larger"
+    """How the run chooses its policy."""
 
     @property
     def best(self) -> Validation | None:
-        """The best validation; None before the first one."""
-        return max(self.validations, key=lambda entry: _key(entry, self.unit), default=None)
+        """The validation of the run's policy: its best one, the first of equals; None before the first one."""
+        return max(self.validations, key=lambda entry: entry.key(self.selection, self.unit), default=None)
 
     @property
     def key(self) -> tuple[float, ...]:

@@ -273,8 +273,8 @@ class Trainer:
 
     @property
     def is_stable(self) -> bool:
-        """Whether the last regular validations, as many as the configuration asks for, solved everything, and none of
-        them is better than all before it: the plans have stopped getting shorter, too."""
+        """Whether the last regular validations, as many as the configuration asks for, solved everything, and none but
+        the first of them is better than all before it: the plans have stopped getting shorter, too."""
         wanted = self.spec.stop_after
         regular = [entry for entry in self.validations if self._is_regular(entry.episode)]
         if wanted == 0 or len(regular) < wanted or not all(entry.complete for entry in regular[-wanted:]):

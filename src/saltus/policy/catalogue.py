@@ -99,7 +99,7 @@ def fallback_policy(seed: int = 0) -> tuple[Planner, str]:
 def fallback_note(domain: Domain) -> str:
     """What users are told when the fallback is used."""
     return (
-        f"no policy for domain {domain.name!r}: searching by goals alone (policy {FALLBACK}); "
+        f"no policy for domain {domain.name!r}: using {FALLBACK}, which goes by the number of goals alone; "
         "`saltus train FOLDER --out RUN` learns one"
     )
 

@@ -140,7 +140,7 @@ class Limits:
 
 
 GREEDY_SHARE = 0.5
-"""Share of the time limit that the greedy rollout may take if a search follows, unless it is getting on."""
+"""Share of the time limit that the greedy rollout may take if a search follows, unless it is still making progress."""
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,10 @@ class Planner(ABC):
     ) -> Plan | None:
         """A validated plan, or None where none was found; `solve` says why.
 
-        Without `search`, the policy plays greedily until it fails or a limit is reached. With `improve` and no time
-        limit it returns once the plan gets no better. Without `take_goals`, a goal state in the tree is passed over if
-        another state has a better Q-value, as in the paper.
+        Without a time limit, the search that follows a greedy rollout may take very long. Without `search`, the policy
+        plays greedily until it fails or a limit is reached. With `improve` and no time limit it returns once the plan
+        gets no better. Without `take_goals`, a goal state in the tree is passed over if another state has a better
+        Q-value, as in the paper.
         """
         limits = Limits(seconds=time_limit, max_jumps=max_jumps)
         return self.solve(task, limits, search=search, improve=improve, take_goals=take_goals).plan
@@ -142,10 +143,10 @@ def plan_stepwise(
     """Progress after each decision and plan; the last one has an outcome.
 
     Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the rollout is cut off once it
-    has stalled, or after `greedy_share` of the time limit unless it is getting on, and then its outcome is the time
-    limit; a goal search with `goal_policy`, if there is one, takes turns with the search around the policy. Without
-    `take_goals`, the rollout jumps to a goal state only if it has the best Q-value; a search takes every goal state
-    that it sees.
+    has stalled, or after `greedy_share` of the time limit unless it is still making progress, and then its outcome is
+    the time limit; a goal search with `goal_policy`, if there is one, takes turns with the search around the policy.
+    Without `take_goals`, the rollout jumps to a goal state only if it has the best Q-value; a search takes every goal
+    state that it sees.
     """
     planning = _Planning(policy, task, limits, time.monotonic() if started is None else started, take_goals=take_goals)
     yield planning.now
@@ -207,8 +208,8 @@ class _Planning:
         return self.limits.max_jumps is not None and jumps >= self.limits.max_jumps
 
     def greedy(self, *, search: bool, share: float) -> Iterator[Progress]:
-        """The rollout, for a share of the time and as long as it is getting on; if a search follows, only until it has
-        stalled, and its decisions are the first nodes of the search."""
+        """The rollout, for a share of the time and as long as it is making progress; if a search follows, only until it
+        has stalled, and its decisions are the first nodes of the search."""
         rollout = Rollout(
             self.task,
             take_goals=self.take_goals,
@@ -224,7 +225,7 @@ class _Planning:
                 self.search.prefer([self.search.nodes[number] for number in stall.best_decisions])
                 yield self.end(Outcome.STALLED, greedy=True)
                 return
-            out_of_time = self.expired() or (self.expired(share) and not stall.is_getting_on)
+            out_of_time = self.expired() or (self.expired(share) and not stall.is_making_progress)
             if out_of_time or self.full(rollout.jumps):
                 self.last = (node, rollout.state, jump)
                 yield self.end(Outcome.TIME if out_of_time else Outcome.JUMPS, greedy=True)

@@ -83,7 +83,7 @@ class Stall:
         return self.stretch >= self.patience
 
     @property
-    def is_getting_on(self) -> bool:
+    def is_making_progress(self) -> bool:
         """Whether the last new best is recent, or there has been no decision yet."""
         return self.stretch <= RECENT * self.patience
 

@@ -30,7 +30,7 @@ from saltus.policy.catalogue import (
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
 from saltus.policy.policies import YARDSTICKS
-from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
+from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT, RECENT
 from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
 from saltus.task import Plan
@@ -130,7 +130,7 @@ class PlanJob(Job[PlanResult]):
             "device": self.device,
         }
         if self.search:  # only then, so that the configurations of older records of greedy rollouts stay
-            facts["stall"] = [PATIENCE, PATIENCE_PER_OBJECT, MARGIN]
+            facts["stall"] = [PATIENCE, PATIENCE_PER_OBJECT, MARGIN, RECENT]
         if not self.take_goals:  # only then, so that the configurations of older records stay
             facts["take_goals"] = False
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

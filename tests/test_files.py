@@ -107,7 +107,7 @@ def test_standard_output_that_is_a_file_takes_plan_and_result(tmp_path: Path) ->
 
 
 def test_plans_that_a_kill_left_hidden_go(tmp_path: Path) -> None:
-    from saltus.cli.plan import PlanWriter
+    from saltus.cli.plan_writer import PlanWriter
 
     (tmp_path / "plan").write_text("old")
     for name in (".plan.earlier", ".plan.7.earlier"):

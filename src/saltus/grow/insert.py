@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 
 from saltus.grow.draft import Atom, Draft, Feature, substituted
-from saltus.grow.rules import Rules, signature_of
+from saltus.grow.regularities import signature_of
+from saltus.grow.rules import Rules
 
 TRIES = 24
 """Copies tried for one insertion."""

@@ -176,7 +176,7 @@ class TrainingSpec:
     problems_from: str = "auto"
     """Where generated and larger problems come from: generator: Saltus's own generator for the domain; grown: the given
     problems (`saltus grow`); auto: the generator if the domain has one, otherwise the given problems; none: there are
-    none. Fewer problems than asked for are made where that does not succeed. A key: known domains can be treated as if
+    none. Growing may make fewer problems than asked for. A key: known domains can be treated as if
     they were unknown."""
     larger_from: float = 0.9
     """Share of the validation problems that must be solved before the larger ones are tried. A key: they take

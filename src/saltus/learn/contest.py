@@ -78,6 +78,7 @@ class Contest:
         name: str,
         slots: int,
         threads: int | None,
+        cores: int = 1,
         device: str = "cpu",
         publish: Callable[[Path], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -91,6 +92,8 @@ class Contest:
         self.slots = slots
         """Runs in parallel."""
         self.threads = threads
+        """Threads per run; None for an equal share of the cores."""
+        self.cores = cores
         self.device = device
         self.warn = warn
         self._publish_to = publish or self._publish
@@ -202,7 +205,8 @@ class Contest:
         state = self.state
         waiting = [name for name in current.targets if name not in current.done and name not in state.finished]
         waiting = [name for name in waiting if name not in state.failed]
-        jobs = [self._job(state.candidate(name), current.targets[name]) for name in waiting]
+        threads = self.threads or max(1, self.cores // max(1, min(self.slots, len(waiting))))
+        jobs = [self._job(state.candidate(name), current.targets[name], threads) for name in waiting]
         for name in waiting:
             self._wait_for(name)
         begun: dict[int, float] = {}
@@ -262,7 +266,7 @@ class Contest:
 
     # -- runs --------------------------------------------------------------------------------------------------------
 
-    def _job(self, candidate: Candidate, target: float) -> TrainJob:
+    def _job(self, candidate: Candidate, target: float, threads: int) -> TrainJob:
         in_episodes = self.state.budget.unit == "episodes"
         return TrainJob(
             candidate.name,
@@ -275,7 +279,7 @@ class Contest:
             grown=str(self.folder / "grown"),
             yardstick=False,
             device=self.device,
-            threads=self.threads,
+            threads=threads,
         )
 
     def _look_at(self, name: str) -> None:

@@ -68,7 +68,7 @@ def open_contest(
     `settings` are texts `key=value` that change every candidate; `seed` (default: 0) is that of all of them; `budget`
     is what the whole contest may use (default: `SECONDS`), the time before it was resumed included. With `resume` the
     contest in `out` goes on, with another budget if one is given. `threads` is the number of threads per run (default:
-    one on a CPU, an equal share of the cores on a GPU). `problems` are those in the folder if they have been read
+    an equal share of the cores). `problems` are those in the folder if they have been read
     already, with `READING`. `publish` is called with the file of every better policy (default: it becomes
     `policy.safetensors` in `out`).
     """
@@ -109,7 +109,8 @@ def open_contest(
         root,
         name=suite.name,
         slots=slots,
-        threads=threads or (1 if place == "cpu" else max(1, cores() // slots)),
+        threads=threads,
+        cores=cores(),
         device=place,
         publish=publish,
         clock=clock,

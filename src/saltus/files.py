@@ -183,6 +183,14 @@ def _wait_for_writer(descriptor: int) -> bytes:
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
+def make_folder(path: Path) -> None:
+    """Makes a folder and those above it, unless they exist; where that fails, a `WriteError`."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
 def write_whole(path: str | os.PathLike[str], content: bytes | str, *, mode: int | None = None) -> None:
     """Writes a file as the module's docstring says; `mode` is the permissions of a file that does not exist yet."""
     data = content.encode() if isinstance(content, str) else content

@@ -11,11 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from saltus.cli import output
 from saltus.errors import ConfigurationError, InputError, plural, printable
-from saltus.files import PDDL_BYTES, WriteError, read_whole, write_whole
+from saltus.files import PDDL_BYTES, make_folder, read_whole, write_whole
 from saltus.grow import Grower, Grown, problem_text
 from saltus.pddl import Source, parse_domain
 from saltus.policy.exit_codes import ExitCode
-from saltus.task import Split, find_suite, load
+from saltus.task import find_suite, load
 from saltus.task.suite import DOMAIN_FILE
 
 LARGEST_TIMES = 100.0
@@ -57,11 +57,10 @@ def grow(
     if count < 1:
         raise ConfigurationError(f"--count must be at least 1, not {count}")
     suite = find_suite(folder)
-    if Split.TRAINING not in suite.splits:
-        raise InputError(f"{folder}: no training problems; expected them in {folder} or in {folder}/training")
+    files = suite.training_files()
     check_empty(out)
     domain = parse_domain(Source.from_file(suite.domain))
-    tasks = [load(domain, path) for path in suite.splits[Split.TRAINING]]
+    tasks = [load(domain, path) for path in files]
     made = make(Grower(domain, tasks, seed), count, times, unproven)
     if not made:
         output.error(f"{folder}: no problem could be made: no object could be added, or no goal was known reachable")
@@ -98,10 +97,7 @@ def check_empty(out: Path) -> None:
 
 def write(out: Path, domain: bytes, made: list[Grown]) -> None:
     """Writes the domain and the problems, and says what each one is."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WriteError(f"{out}: cannot be written: {error.strerror or error}") from error
+    make_folder(out)
     write_whole(out / DOMAIN_FILE, domain)
     width = max(2, len(str(len(made))))
     for number, entry in enumerate(made, start=1):

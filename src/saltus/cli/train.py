@@ -49,8 +49,8 @@ ContestTime = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(
-        help="Number of threads (default: all cores for lookahead, half of them for PyTorch; in a contest, 1 per"
-        " candidate on a CPU, an equal share on a GPU).",
+        help="Number of threads (default: all cores for lookahead, half of them for PyTorch; in a contest, an"
+        " equal share of the cores per run).",
         min=1,
     ),
 ]
@@ -256,7 +256,7 @@ def contest_shown(contest: Contest) -> Iterator[Callable[[ContestEvent], None]]:
 
         def note(event: ContestEvent) -> None:
             if event.kind != "episode":
-                output.note(f"{event.used:,.0f} of {event.limit:,.0f} s: {event.text}")
+                output.note(f"{event.used:,.0f} of {event.limit:,.0f} {contest.state.budget.symbol}: {event.text}")
 
         yield note
         return

@@ -30,6 +30,7 @@ from saltus.learn.contest_state import HALVING, LAST, RESTART, WINNER, ContestSt
 from saltus.learn.folder import RunFolder
 from saltus.learn.log import read_log
 from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
+from saltus.learn.run import TIME_LIMIT
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.learn.validation import Validation
 from saltus.policy import LearnedPolicy
@@ -42,7 +43,6 @@ STARTUP = 6.0
 LEAST_SHARE = 1.0
 """Shortest time, in seconds, for which it is worth starting a run once more."""
 
-TIME_LIMIT = "the time limit"
 FAILED = "no run that is left can go on"
 DONE = "nothing is left to try"
 STABLE = "the winner's last validations solved every problem, and plans got no shorter"
@@ -196,10 +196,8 @@ class Contest:
             text = {WINNER: f"{names[0]} goes on", LAST: f"{names[0]} goes on"}.get(
                 kind, f"{names[-1]}: another seed, since the winner is unsteady or does not solve everything"
             )
-        unit = "s" if self.state.budget.unit == "seconds" else "episodes"
-        self._say(
-            "round", f"round {len(self.state.rounds)}: {text}" + (f"; {share:,.0f} {unit} each" if active else "")
-        )
+        each = f"; {share:,.0f} {self.state.budget.symbol} each" if active else ""
+        self._say("round", f"round {len(self.state.rounds)}: {text}{each}")
 
     def _play_round(self, current: Round) -> None:
         state = self.state
@@ -391,7 +389,7 @@ class Contest:
     def summary(self, stopped_by: str = "") -> list[str]:
         """Closing lines for people to read: how the contest ended, who won and why, and where the policy is."""
         state = self.state
-        used = f"{state.used:,.0f} {'s' if state.budget.unit == 'seconds' else 'episodes'}"
+        used = f"{state.used:,.0f} {state.budget.symbol}"
         why = f"stopped by {stopped_by}" if stopped_by else f"done: {state.ended_by}"
         tried = f"{plural(len(state.rounds), 'round')} of {plural(len(state.candidates), 'run')}"
         lines = [f"{self.name}: {why}, after {tried} and {used}"]

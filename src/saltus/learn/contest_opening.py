@@ -15,15 +15,16 @@ from pathlib import Path
 import torch
 
 from saltus.errors import ConfigurationError
-from saltus.files import WriteError
+from saltus.files import make_folder
 from saltus.learn.candidates import candidates_for
 from saltus.learn.config import load_configuration
-from saltus.learn.contest import FAILED, STARTUP, TIME_LIMIT, Contest, RunJob, share_of
+from saltus.learn.contest import FAILED, STARTUP, Contest, RunJob, share_of
 from saltus.learn.contest_state import Budget, ContestState
 from saltus.learn.folder import NumberedPolicies, RunFolder
 from saltus.learn.larger import grow_tasks
 from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.ranking import halvings
+from saltus.learn.run import TIME_LIMIT
 from saltus.policy.catalogue import find_device
 from saltus.process import run_job
 from saltus.task import find_suite
@@ -86,10 +87,8 @@ def open_contest(
         begun = clock()
         in_seconds = limit.unit == "seconds"
         until = begun + GROWING_SHARE * limit.amount if in_seconds else math.inf
-        try:
-            (root / "candidates").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(f"{root}: cannot be written: {error.strerror or error}") from error
+        make_folder(root)
+        make_folder(root / "candidates")
         for message in grow_tasks(problems, candidates[0].configuration, root / "grown", lambda: clock() >= until):
             warn(message)
         used = clock() - begun if in_seconds else 0.0

@@ -32,6 +32,11 @@ class Budget:
     amount: float
     unit: str = "seconds"
 
+    @property
+    def symbol(self) -> str:
+        """The unit behind a number."""
+        return "s" if self.unit == "seconds" else self.unit
+
 
 @dataclass
 class Round:

@@ -26,7 +26,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.files import SETTINGS_BYTES, WriteError, lock, read_whole, write_whole
+from saltus.files import SETTINGS_BYTES, WriteError, lock, make_folder, read_whole, write_whole
 from saltus.learn.config import Configuration, configuration_of, plain_values
 from saltus.learn.events import Event
 from saltus.learn.log import log_entry, scalars
@@ -130,10 +130,8 @@ class RunFolder:
     def create(self, description: RunDescription) -> None:
         """Makes the folder; one that already holds a run is refused."""
         self.check_new()
-        try:
-            (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(f"{self.path}: cannot be written: {error.strerror or error}") from error
+        make_folder(self.path)
+        make_folder(self.path / "checkpoints")
         self.hold()
         self.write_description(description)
         write_whole(self.log, "")

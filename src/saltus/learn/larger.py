@@ -31,15 +31,7 @@ def larger_tasks(
     expired: Callable[[], bool] = lambda: False,
 ) -> list[Task]:
     """Validation tasks several times larger than the given ones, smallest first; empty if none can be made."""
-    spec = configuration.training
-    largest = max(len(task.objects) for task in problems.training)
-    match _origin(problems, configuration):
-        case "generator":
-            return larger_problems(problems.domain, largest, spec.larger_problems)
-        case "grown":
-            given = [*problems.training, *(task for task in problems.held_out if task not in problems.training)]
-            return _grown(problems, given, spec.larger_problems, TIMES, folder, expired)
-    return []
+    return _made(problems, configuration, configuration.training.larger_problems, TIMES, folder, expired)
 
 
 def similar_tasks(
@@ -52,14 +44,7 @@ def similar_tasks(
 
     They are made after training problems alone, so that validation problems stay unseen.
     """
-    spec = configuration.training
-    largest = max(len(task.objects) for task in problems.training)
-    match _origin(problems, configuration):
-        case "generator":
-            return similar_problems(problems.domain, largest, spec.generated_problems)
-        case "grown":
-            return _grown(problems, problems.training, spec.generated_problems, 1.0, folder, expired)
-    return []
+    return _made(problems, configuration, configuration.training.generated_problems, 1.0, folder, expired)
 
 
 def grow_tasks(
@@ -86,6 +71,27 @@ def _origin(problems: Problems, configuration: Configuration) -> str:
     if wanted != "auto":
         return wanted
     return "generator" if find_domain(problems.domain) is not None else "grown"
+
+
+def _made(
+    problems: Problems,
+    configuration: Configuration,
+    count: int,
+    times: float,
+    folder: Path | None,
+    expired: Callable[[], bool],
+) -> list[Task]:
+    """Tasks several times as large as the given ones, or as large with `times` 1, from where the configuration says."""
+    is_larger = times > 1
+    match _origin(problems, configuration):
+        case "generator":
+            largest = max(len(task.objects) for task in problems.training)
+            generate = larger_problems if is_larger else similar_problems
+            return generate(problems.domain, largest, count)
+        case "grown":
+            more = [task for task in problems.held_out if is_larger and task not in problems.training]
+            return _grown(problems, [*problems.training, *more], count, times, folder, expired)
+    return []
 
 
 class _Expired(Exception):  # noqa: N818 (no error, and never seen outside of this module)

@@ -40,8 +40,7 @@ def load_problems(folder: str | os.PathLike[str], configuration: Configuration) 
     left out with a warning, as are unreadable files and problems of another domain.
     """
     suite = find_suite(folder)
-    if Split.TRAINING not in suite.splits:
-        raise InputError(f"{folder}: no training problems; expected them in {folder} or in {folder}/training")
+    suite.training_files()  # there must be some
     domain = parse_domain(Source.from_file(suite.domain))
     warnings: list[str] = []
     training = _useful(_load(suite, domain, Split.TRAINING, warnings), configuration, warnings)

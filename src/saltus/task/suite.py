@@ -59,6 +59,13 @@ class Suite:
     domain: Path
     splits: dict[str, tuple[Path, ...]]
 
+    def training_files(self) -> tuple[Path, ...]:
+        """Files of the training problems; an `InputError` if there are none."""
+        if Split.TRAINING not in self.splits:
+            folder = self.domain.parent
+            raise InputError(f"{folder}: no training problems; expected them in {folder} or in {folder}/training")
+        return self.splits[Split.TRAINING]
+
 
 def find_suite(folder: str | os.PathLike[str]) -> Suite:
     """Suite in a folder that holds `domain.pddl`. A missing domain file, or no problems, raises an `InputError`."""

@@ -24,7 +24,7 @@ from saltus.cli.train import contest_shown
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn import Budget, Contest, ContestEvent, Coverage, Validation, open_contest
 from saltus.learn.candidates import CANDIDATES, candidates_for
-from saltus.learn.contest import share_of
+from saltus.learn.contest import LEAST_SHARE, share_of
 from saltus.learn.contest_opening import affordable, slots_for
 from saltus.learn.contest_state import ContestState
 from saltus.learn.log import log_entry, read_log
@@ -85,6 +85,11 @@ class TestRanking:
         runs = [standing(str(i), validation(1, i)) for i in range(5)]
         assert [entry.name for entry in survivors(runs)] == ["4", "3", "2"]
         assert [entry.name for entry in survivors(runs[:2])] == ["1"]
+
+    def test_more_than_half_are_dropped_where_the_time_allows_no_round_of_half(self) -> None:
+        runs = [standing(str(i), validation(1, i)) for i in range(8)]
+        assert [entry.name for entry in survivors(runs, fits=lambda count: count < 4)] == ["7", "6"]
+        assert [entry.name for entry in survivors(runs, fits=lambda count: False)] == ["7"]
 
     def test_patience_keeps_all_only_where_nothing_is_solved(self) -> None:
         nothing = [standing("a", validation(1, 0)), standing("b", validation(1, 0)), standing("c")]
@@ -315,6 +320,37 @@ def test_an_incomplete_winner_is_tried_with_another_seed_and_the_better_one_kept
         assert contest.state.ended_by == "the time limit"
 
 
+@pytest.mark.parametrize("validating", [2.0, 40.0])
+def test_rounds_are_few_and_end_in_time_where_validations_take_long(
+    ferries: Path, tmp_path: Path, validating: float
+) -> None:
+    now = 0.0
+
+    def train(job: TrainJob, watch: Any, stop: Any = None) -> TrainResult:
+        nonlocal now
+        out = Path(job.out)
+        out.mkdir(parents=True, exist_ok=True)
+        log = read_log(out / "log.jsonl")
+        assert job.seconds is not None
+        trained = max(log.seconds + 1.0, job.seconds - (log.validation_seconds or 0.0))
+        event = validation(log.episodes + 1, 9)
+        with (out / "log.jsonl").open("a") as lines:
+            lines.write(json.dumps({"kind": "episode", "episode": event.episode, "elapsed": trained}) + "\n")
+            lines.write(json.dumps({**log_entry(event), "elapsed": trained + validating}) + "\n")
+        now += 5.0 + trained + validating - log.seconds
+        return TrainResult("done")
+
+    contest = open_contest(
+        ferries, tmp_path / "out", budget=Budget(2000.0), device="cpu", run=train, clock=lambda: now, threads=None
+    )
+    contest.slots = 1
+    contest.play()
+    kinds = [entry.kind for entry in contest.state.rounds]
+    assert kinds.count("halving") == (3 if validating == 2.0 else 2)
+    assert contest.state.used <= 2000.0 + validating + LEAST_SHARE  # the first validation of a run is not foreseen
+    assert contest.state.used >= 1800.0
+
+
 def test_a_longer_budget_lets_the_winner_go_on(ferries: Path, tmp_path: Path) -> None:
     script = Script(by_rank(["iw"], complete=False))
     opened(ferries, tmp_path / "out", script, 160).play()
@@ -429,7 +465,8 @@ def test_time_is_divided_by_the_clock(ferries: Path, tmp_path: Path) -> None:
         now[0] += job.seconds - before.seconds + 10  # ten seconds to start
         event = validation(before.episodes + 1, 5 + ("iw" in folder.name))
         with (folder / "log.jsonl").open("a") as log:
-            log.write(json.dumps({**log_entry(event), "elapsed": job.seconds}) + "\n")
+            for entry in ({"kind": "episode", "episode": event.episode}, log_entry(event)):
+                log.write(json.dumps({**entry, "elapsed": job.seconds}) + "\n")
         (folder / "policy.safetensors").write_text("policy")
         return TrainResult("stopped")
 

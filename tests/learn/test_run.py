@@ -26,7 +26,7 @@ from saltus.domains import generate_problem
 from saltus.domains.suite import write_suite
 from saltus.learn import load_configuration, load_problems, open_run
 from saltus.learn.folder import RunFolder
-from saltus.learn.problems import hold_out
+from saltus.learn.problems import hold_out, spread
 from saltus.learn.validation import Coverage, Validation
 from saltus.model.policy_file import load_policy_file
 
@@ -94,9 +94,9 @@ def test_a_folder_with_a_run_is_not_overwritten(suite: Path, tmp_path: Path) -> 
 
 def test_killed_and_resumed_equals_uninterrupted(suite: Path, tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    assert command(["train", str(suite), "--out", str(whole), *options(episodes=40)]) == 0
+    assert command(["train", str(suite), "--out", str(whole), *options("stop_after=0", episodes=40)]) == 0
     process = subprocess.Popen(
-        [*PROGRAM, "train", str(suite), "--out", str(broken), *options(episodes=40)],
+        [*PROGRAM, "train", str(suite), "--out", str(broken), *options("stop_after=0", episodes=40)],
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
@@ -377,6 +377,14 @@ def test_without_validation_problems_the_largest_quarter_is_held_out(suite: Path
     assert "how it does on other problems is not known" in one.warnings[0]
     many = [small_tasks("blocksworld", 1)[0]] * 200
     assert [len(part) for part in hold_out(many)] == [170, 30]
+
+
+def test_few_validation_problems_are_spread_over_the_sizes() -> None:
+    tasks = small_tasks("blocksworld", 9)
+    sizes = sorted(len(task.objects) for task in tasks)
+    assert spread(tasks, 0) == spread(tasks, 9) == tasks
+    assert [len(task.objects) for task in spread(tasks, 3)] == [sizes[0], sizes[4], sizes[8]]
+    assert [len(task.objects) for task in spread(tasks, 1)] == [sizes[8]]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -34,6 +34,7 @@ Those that tie rank in this order, small trees first, and where time is short th
 SHARED = (
     "lookahead.max_encoded=2000",
     "lookahead.max_better=32",
+    "training.validation_problems=24",
     "training.larger_problems=12",
     "training.episodes=2000",
     "training.stop_after=4",

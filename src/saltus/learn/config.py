@@ -162,8 +162,11 @@ class TrainingSpec:
     0 for none. These validations take at most a fifth of the time and never change the weights, but since their
     checkpoints can become the policy, which one does may depend on the speed of the machine."""
     validation_jumps: int = 50
-    """Limit on the jumps of a validation rollout; two more are allowed per object. A key: domains with long
-    plans may need more."""
+    """Limit on the jumps of a validation rollout; two more are allowed per object and per goal. A key: domains with
+    long plans may need more."""
+    validation_problems: int = 0
+    """Most validation problems that are used, spread over their sizes; 0 for all. A key: where there are many, most of
+    the time would be spent on them."""
     # Departure: as in planning, and for the same reason (`policy/rollout.py`).
     validation_takes_goals: bool = True
     """Whether validation takes a goal state of the tree whatever its Q-value, as planning does (the paper: false)."""
@@ -217,6 +220,7 @@ class TrainingSpec:
             **dict.fromkeys(("searches",), 0),
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
+            "validation_problems": 0,
             **dict.fromkeys(("generated_problems", "curriculum"), 0),
             **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds", "cost_scale"), 0),
             **dict.fromkeys(("cost_per_jump",), 0),

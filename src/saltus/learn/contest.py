@@ -104,6 +104,8 @@ class Contest:
         self._startup = STARTUP
         self._standings: dict[str, Standing] = {}
         self._used_by: dict[str, float] = {}
+        self._validating: dict[str, float] = {}
+        """Seconds that the last validation of each run took."""
         self._published: tuple[str, tuple[float, ...]] | None = None
         self._tell: Tell = lambda event: None
 
@@ -163,7 +165,7 @@ class Contest:
         state, left = self.state, self._left()
         kinds = [entry.kind for entry in state.rounds]
         alone = state.contestants[0] if len(state.contestants) == 1 else ""
-        least = 1.0 if state.budget.unit == "episodes" else self._startup + LEAST_SHARE
+        least = 1.0 if state.budget.unit == "episodes" else self._overhead(state.contestants) + LEAST_SHARE
         if alone in state.stable:
             state.ended_by = STABLE
         elif left < least and kinds:
@@ -253,7 +255,7 @@ class Contest:
         order = ranked([self._standings[name] for name in playing])
         # Where nothing has been solved there is nothing to go by; but time must not run out before there is a winner.
         patient = all(entry.dropped for entry in state.rounds[:-1]) and not set(playing) <= set(state.finished)
-        kept = survivors(order, patient=patient) if current.kind == HALVING else order[:1]
+        kept = survivors(order, patient=patient, fits=self._fits) if current.kind == HALVING else order[:1]
         names = [entry.name for entry in kept]
         current.dropped = [name for name in state.contestants if name not in names]
         current.scores = [str(entry) for entry in order]
@@ -284,6 +286,7 @@ class Contest:
         """Reads from its log how a run stands."""
         log = read_log(RunFolder(self.run_folder(name)).log)
         self._used_by[name] = log.seconds if self.state.budget.unit == "seconds" else float(log.episodes)
+        self._validating[name] = log.validation_seconds
         spec = self.state.candidate(name).configuration.training
         self._standings[name] = Standing(name, log.validations, spec.cost, spec.selection)
 
@@ -361,6 +364,17 @@ class Contest:
 
     def _left(self) -> float:
         return self.state.budget.amount - self._used()
+
+    def _overhead(self, names: Sequence[str]) -> float:
+        """Seconds that the slowest of some runs takes in a round without training: to start, and to be validated."""
+        return self._startup + max((self._validating[name] for name in names), default=0.0)
+
+    def _fits(self, runs: int) -> bool:
+        """Whether the time left allows a round of so many runs in which they train at least half of it."""
+        if self.state.budget.unit == "episodes":
+            return True
+        each = self._left() / (halvings(runs) + 2) / math.ceil(runs / self.slots)
+        return each >= 2 * self._overhead(self.state.contestants)
 
     def _save(self) -> None:
         with self._lock:

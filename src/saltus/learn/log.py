@@ -46,11 +46,13 @@ class LoggedRun:
     episodes: int = 0
     seconds: float = 0.0
     validations: tuple[Validation, ...] = ()
+    validation_seconds: float = 0.0
+    """Seconds that the last validation took."""
 
 
 def read_log(path: Path) -> LoggedRun:
     """The run of a log, which may be growing; lines that cannot be read are ignored, and a missing log is empty."""
-    episodes, elapsed = 0, 0.0
+    episodes, elapsed, last = 0, 0.0, 0.0
     validations: dict[int, Validation] = {}
     for line in read_lines(str(path)) if path.exists() else ():
         try:
@@ -59,10 +61,11 @@ def read_log(path: Path) -> LoggedRun:
             if entry.get("kind") == "validation":
                 larger = _coverage(entry, "larger_") if entry["larger_problems"] is not None else None
                 validations[episode] = Validation(episode, _coverage(entry, ""), larger, seconds(entry, "td_error"))
+                last = max(0.0, seconds(entry, "elapsed") - elapsed)
             episodes, elapsed = episode, seconds(entry, "elapsed")
         except (ValueError, KeyError, DamageError):
             continue
-    return LoggedRun(episodes, elapsed, tuple(validations.values()))
+    return LoggedRun(episodes, elapsed, tuple(validations.values()), last)
 
 
 def _coverage(entry: Mapping[str, Any], prefix: str) -> Coverage:

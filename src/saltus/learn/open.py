@@ -21,7 +21,8 @@ from saltus.errors import ConfigurationError
 from saltus.learn.config import Configuration, ConfigurationSource, changed, differences, load_configuration
 from saltus.learn.folder import NumberedPolicies, RunDescription, RunFolder, Start
 from saltus.learn.larger import larger_tasks, similar_tasks
-from saltus.learn.problems import Problems, listed_problems, load_problems
+from saltus.learn.log import read_log
+from saltus.learn.problems import Problems, listed_problems, load_problems, spread
 from saltus.learn.run import Run
 from saltus.learn.trainer import Trainer
 from saltus.model.policy_file import load_policy_file
@@ -113,6 +114,7 @@ def open_run(
         if resume:
             run_folder.hold()
             run.elapsed = run_folder.load_state(trainer, description.start)
+            trainer.validation_seconds = read_log(run_folder.log).validation_seconds
             run_folder.write_description(description)
         else:
             run_folder.create(description)
@@ -166,7 +168,8 @@ def make_trainer(
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
     larger = larger_tasks(problems, configuration, grown)
     training = [*problems.training, *similar_tasks(problems, configuration, grown)]
-    return Trainer(configuration, training, problems.held_out, larger, seed=seed, device=device, threads=threads)
+    held_out = spread(problems.held_out, configuration.training.validation_problems)
+    return Trainer(configuration, training, held_out, larger, seed=seed, device=device, threads=threads)
 
 
 def started(

@@ -79,6 +79,16 @@ def hold_out(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
     return ordered[: len(tasks) - count], ordered[len(tasks) - count :]
 
 
+def spread(tasks: Sequence[Task], most: int) -> list[Task]:
+    """At most so many of some tasks, spread evenly over their sizes, the smallest and the largest included; 0: all."""
+    if most == 0 or len(tasks) <= most:
+        return list(tasks)
+    ordered = sorted(tasks, key=lambda task: len(task.objects))
+    if most == 1:
+        return ordered[-1:]
+    return [ordered[i * (len(ordered) - 1) // (most - 1)] for i in range(most)]
+
+
 def held_out_text(problems: int) -> str:
     """What is done about validation in a folder of so many problems that has none of its own."""
     count = _held_out(problems)

@@ -9,7 +9,7 @@ first.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from saltus.learn.validation import Coverage, Validation
@@ -106,12 +106,21 @@ def _is_about_as_short(standing: Standing, first: Standing) -> bool:
     return standing.key[0] == first.key[0] and -standing.key[1] <= ABOUT_AS_SHORT * -first.key[1]
 
 
-def survivors(standings: Sequence[Standing], *, patient: bool = False) -> list[Standing]:
-    """The better half, rounded up, best first; with `patient`, all runs as long as none has solved anything."""
+def survivors(
+    standings: Sequence[Standing], *, patient: bool = False, fits: Callable[[int], bool] = lambda runs: True
+) -> list[Standing]:
+    """The better half, rounded up, best first; with `patient`, all runs as long as none has solved anything.
+
+    `fits` says whether the time allows a round of so many runs; otherwise half of them are dropped at once, and so on
+    until one is left.
+    """
     order = ranked(standings)
     if patient and order[0].key[0] <= 0:
         return order
-    return order[: math.ceil(len(order) / 2)]
+    kept = math.ceil(len(order) / 2)
+    while kept > 1 and not fits(kept):
+        kept = math.ceil(kept / 2)
+    return order[:kept]
 
 
 def halvings(runs: int) -> int:

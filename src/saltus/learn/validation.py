@@ -37,8 +37,8 @@ class Coverage:
 
 
 def jump_limit(task: Task, least: int) -> int:
-    """Limit on the jumps of a validation rollout: `least`, and two more per object."""
-    return least + 2 * len(task.objects)
+    """Limit on the jumps of a validation rollout: `least`, and two more per object and per goal."""
+    return least + 2 * (len(task.objects) + len(task.goal.positive) + len(task.goal.negative))
 
 
 def measure(

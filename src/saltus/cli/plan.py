@@ -14,12 +14,14 @@ from rich.live import Live
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.inspect import DomainFile, Json, ProblemFile
 from saltus.cli.options import (
     Device,
+    DomainFile,
+    Json,
     Lookahead,
     MaxJumps,
     MemoryLimit,
+    ProblemFile,
     Protocol,
     Search,
     Seed,
@@ -37,7 +39,6 @@ from saltus.errors import plural
 from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
-from saltus.policy.rollout import Ending
 from saltus.process import Message, PlanJob, PlanResult, run_job
 from saltus.process.runner import timestamp
 from saltus.task.plan import cost_text
@@ -296,5 +297,9 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
 
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:
     """Whether a search could find a plan where the policy alone did not."""
+    if job.search or result.outcome is not Outcome.FAILED:
+        return False
+    from saltus.policy.rollout import Ending  # only here: it imports NumPy
+
     is_unsolvable = result.detail == Ending.PROVEN_DEAD_END and not result.figures.jumps
-    return not job.search and result.outcome is Outcome.FAILED and not is_unsolvable
+    return not is_unsolvable

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 import saltus
 from saltus.cli import output
 from saltus.cli.commands import COMMANDS
+from saltus.cli.values import take_plain_values
 from saltus.errors import InputError, SaltusError, printable
 from saltus.files import SIZE_VARIABLE, parse_size
 from saltus.policy.exit_codes import ExitCode
@@ -66,10 +67,18 @@ def lost_output(error: OSError | UnicodeError) -> ExitCode:
     return ExitCode.INPUT_ERROR
 
 
+class Command(TyperCommand):
+    """A command whose parameters take plain values as they are."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Its parameters."""
+        return take_plain_values(super().get_params(ctx))
+
+
 def load_command(name: str) -> Any:
     """The command of that name with its parameters; its module is imported."""
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=MARKUP)
-    single.command(name)(guarded(COMMANDS[name].load()))
+    single.command(name, cls=Command)(guarded(COMMANDS[name].load()))
     return typer.main.get_command(single)
 
 
@@ -82,6 +91,10 @@ class Commands(TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
+
+    def get_params(self, ctx: Any) -> Any:
+        """Parameters of the program itself."""
+        return take_plain_values(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Name, command and further arguments of a command line; here the command is imported."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -63,6 +64,13 @@ def console() -> Console:
 def error_console() -> Console:
     """A console for messages and progress."""
     return _console_class()(stderr=True, soft_wrap=True)
+
+
+def may_draw() -> bool:
+    """Whether `error_console` may be a terminal, without importing rich; False is certain."""
+    return sys.stderr is not None and (
+        sys.stderr.isatty() or any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
+    )
 
 
 def text_column(template: str, style: str = "none", table_column: Column | None = None) -> TextColumn:

@@ -13,6 +13,7 @@ Nothing is left behind: the group is killed at the end in any case, and a proces
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -152,7 +153,7 @@ def supervise(
     `parent`, the process number of the supervisor, and `channel`, the descriptor to write messages to. With `gently`, a
     process that should stop gets SIGTERM, and is killed only if `stop` is forced.
     """
-    read_end, write_end = os.pipe()
+    read_end, write_end = channel_pipe()
     started = time.monotonic() if started is None else started
     try:
         variables = dict(os.environ if environment is None else environment)
@@ -179,6 +180,18 @@ def supervise(
         supervision.peak / MEGABYTE,
         supervision.last_stderr(),
     )
+
+
+def channel_pipe() -> tuple[int, int]:
+    """Both ends of a pipe for messages.
+
+    The end for writing is no number of a standard stream, even if this process has closed its own: in the process that
+    is started, these are taken.
+    """
+    read_end, low_end = os.pipe()
+    write_end = fcntl.fcntl(low_end, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(low_end)
+    return read_end, write_end
 
 
 def spawn(command: Sequence[str], channel: int, environment: Mapping[str, str]) -> Process:

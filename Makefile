@@ -59,6 +59,7 @@ bench: $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/lookahead.py
 	$(BIN)/python benchmarks/forward.py
 	$(BIN)/python benchmarks/train_step.py
+	$(BIN)/python benchmarks/start.py
 
 # LAMA solves twenty small generated problems of every domain.
 solvable: $(VENV)/.extra-dev $(VENV)/.extra-baselines

@@ -17,11 +17,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import typer
-
 import saltus
 import saltus.learn
-from saltus.cli.main import app
+from saltus.cli.commands import COMMANDS
+from saltus.cli.main import load_command
 from saltus.graph.encodings import ENCODING_TEXT, EncodingSpec
 from saltus.learn.config import SECTIONS, named_configurations
 from saltus.policy.planning import Planner
@@ -94,8 +93,7 @@ class Parameter:
 
 def commands() -> dict[str, Any]:
     """The commands of the program, by name."""
-    group: Any = typer.main.get_command(app)
-    return dict(group.commands)
+    return {name: load_command(name) for name in COMMANDS}
 
 
 def parameters(command: Any) -> list[Parameter]:

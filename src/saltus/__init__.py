@@ -7,33 +7,46 @@ plan = policy.plan(saltus.load("domain.pddl", "p01.pddl"))
 print(plan)
 """
 
-import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from saltus.errors import ConfigurationError, InputError, PddlError, PlanError, Position, SaltusError, UnsupportedError
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
-from saltus.task import (
-    Action,
-    Goal,
-    Plan,
-    State,
-    Task,
-    Verdict,
-    load,
-    read_plan,
-    validate,
-    write_plan,
-)
+from saltus.later import names_later
 
 if TYPE_CHECKING:
+    from saltus.errors import (
+        ConfigurationError,
+        InputError,
+        PddlError,
+        PlanError,
+        Position,
+        SaltusError,
+        UnsupportedError,
+    )
     from saltus.learn import train
+    from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
     from saltus.policy.catalogue import load_policy
+    from saltus.task import Action, Goal, Plan, State, Task, Verdict, load, read_plan, validate, write_plan
 
-__version__ = version("saltus")
+    __version__: str
+else:
+    _import_name = names_later(
+        __name__,
+        {
+            "errors": "ConfigurationError InputError PddlError PlanError Position SaltusError UnsupportedError",
+            "learn": "train",
+            "lookahead": "LookaheadSpec LookaheadTree lookahead",
+            "policy.catalogue": "load_policy",
+            "task": "Action Goal Plan State Task Verdict load read_plan validate write_plan",
+        },
+    )
 
-_LATER = {"load_policy": "saltus.policy.catalogue", "train": "saltus.learn"}
-"""Names whose stages are imported only when they are used, and the modules that hold them."""
+    def __getattr__(name: str) -> Any:
+        """A public name, or the version, when it is first used."""
+        if name != "__version__":
+            return _import_name(name)
+        from importlib.metadata import version
+
+        return version("saltus")
+
 
 __all__ = [
     "Action",
@@ -65,10 +78,3 @@ __all__ = [
 def __dir__() -> list[str]:
     """All public names, those that are imported later included."""
     return sorted(__all__)
-
-
-def __getattr__(name: str) -> Any:
-    """Names that are imported only when they are used: training needs PyTorch, which takes a second to import."""
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'saltus' has no attribute {name!r}")

@@ -15,13 +15,14 @@ from tests.pddl.malformed import CASES, DOMAIN, PROBLEM
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM
 
 import saltus
-from saltus.cli.main import COMMANDS, run
+from saltus.cli.commands import COMMANDS
+from saltus.cli.main import run
 from saltus.policy.exit_codes import ExitCode
 
 EXAMPLES = [
     (name, line.strip())
-    for name, command in COMMANDS.items()
-    for line in (command.__doc__ or "").splitlines()
+    for name, entry in COMMANDS.items()
+    for line in (entry.load().__doc__ or "").splitlines()
     if line.strip().startswith("saltus ")
 ]
 BLOCKS = ["examples/blocksworld/domain.pddl", "examples/blocksworld/p100.pddl"]
@@ -48,6 +49,12 @@ def process(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
 
 def test_every_command_has_an_example() -> None:
     assert {name for name, _ in EXAMPLES} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help(name: str) -> None:
+    first = (COMMANDS[name].load().__doc__ or "").split("\n\n")[0]
+    assert COMMANDS[name].summary == " ".join(first.split())
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])

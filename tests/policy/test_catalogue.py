@@ -17,10 +17,11 @@ from saltus.domains import DOMAINS, generate_problem
 from saltus.errors import InputError, PolicyError, WrongPolicyError
 from saltus.model.description import read_description
 from saltus.pddl.signature import signature_differences
-from saltus.policy import GoalCountPolicy, LearnedPolicy
+from saltus.policy import YARDSTICKS, GoalCountPolicy, LearnedPolicy
 from saltus.policy.catalogue import (
     AUTO,
     POLICIES,
+    YARDSTICK_NAMES,
     find_device,
     find_policy,
     numbered_files,
@@ -111,6 +112,10 @@ def test_a_file_of_tensors_is_no_policy(tmp_path: Path) -> None:
     save_file({}, tmp_path / "plain.safetensors")
     with pytest.raises(PolicyError, match="not a policy file, or damaged"):
         read_description(tmp_path / "plain.safetensors")
+
+
+def test_the_names_of_yardsticks_are_those_of_their_policies() -> None:
+    assert tuple(YARDSTICKS) == YARDSTICK_NAMES
 
 
 def test_names_files_and_what_is_neither(folder: Path) -> None:

@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.inspect import DomainFile, ProblemFile, read_task
-from saltus.cli.options import Lookahead, Seed, lookahead_of
+from saltus.cli.inspect import read_task
+from saltus.cli.options import DomainFile, Lookahead, ProblemFile, Seed, lookahead_of
 from saltus.errors import NoPolicyError
 
 if TYPE_CHECKING:

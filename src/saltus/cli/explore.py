@@ -14,7 +14,8 @@ import typer
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.inspect import FOLDER_HELP, DomainFile, Json, ProblemFile, read_task, read_tasks
+from saltus.cli.inspect import FOLDER_HELP, read_task, read_tasks
+from saltus.cli.options import DomainFile, Json, ProblemFile
 from saltus.errors import InputError, plural
 from saltus.files import write_whole
 from saltus.lookahead import (

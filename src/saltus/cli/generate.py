@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from saltus.cli import output
-from saltus.cli.inspect import Json
+from saltus.cli.options import Json
 from saltus.domains import DOMAINS, SPLIT_NAMES
 from saltus.domains.suite import check_suite, write_suite
 from saltus.errors import ConfigurationError, plural, shorten

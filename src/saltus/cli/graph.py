@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from saltus.cli import output
-from saltus.cli.inspect import DomainFile, ProblemFile, read_task
+from saltus.cli.inspect import read_task
+from saltus.cli.options import DomainFile, ProblemFile
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
 from saltus.graph.encodings import DEPTH_UNITS, ENCODING_TEXT

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from saltus.cli import output
+from saltus.cli.options import DomainFile, Json, ProblemFile
 from saltus.errors import plural
 from saltus.lookahead.free_groups import move_schemas
 from saltus.lookahead.free_moves import find_free_moves
@@ -20,9 +21,6 @@ from saltus.task import validate as judge
 from saltus.task.plan import cost_text
 from saltus.task.suite import TEST_SPLITS
 
-DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
-ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 SHOWN_AGENTS = 5
 """Agents whose names are shown."""
 FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such folders."

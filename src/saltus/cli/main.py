@@ -7,27 +7,15 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ParamSpec
+from typing import Any, Final, ParamSpec
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import saltus
-from saltus.cli import (
-    bench,
-    explain,
-    explore,
-    generate,
-    graph,
-    grow,
-    inspect,
-    output,
-    plan,
-    policies,
-    report,
-    train,
-    train_all,
-)
+from saltus.cli import output
+from saltus.cli.commands import COMMANDS
+from saltus.cli.values import take_plain_values
 from saltus.errors import InputError, SaltusError, printable
 from saltus.files import SIZE_VARIABLE, parse_size
 from saltus.policy.exit_codes import ExitCode
@@ -35,28 +23,10 @@ from saltus.policy.outcome import Outcome
 
 TYPER_USAGE_ERROR = 2
 
-Parameters = ParamSpec("Parameters")
+MARKUP: Final = "markdown"
+"""Markup of help texts."""
 
-COMMANDS: dict[str, Callable[..., int | None]] = {
-    "plan": plan.plan,
-    "train": train.train,
-    "train-all": train_all.train_all,
-    "bench": bench.bench,
-    "report": report.report,
-    "explain": explain.explain,
-    "policies": policies.policies,
-    "domains": generate.domains,
-    "generate": generate.generate,
-    "grow": grow.grow,
-    "info": inspect.info,
-    "stats": inspect.stats,
-    "validate": inspect.validate,
-    "lookahead": explore.lookahead,
-    "branching": explore.branching,
-    "graph": graph.graph,
-    "ipc-learn": train.ipc_learn,
-    "ipc-plan": plan.ipc_plan,
-}
+Parameters = ParamSpec("Parameters")
 
 
 def guarded(command: Callable[Parameters, int | None]) -> Callable[Parameters, None]:
@@ -97,8 +67,39 @@ def lost_output(error: OSError | UnicodeError) -> ExitCode:
     return ExitCode.INPUT_ERROR
 
 
+class Command(TyperCommand):
+    """A command whose parameters take plain values as they are."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Its parameters."""
+        return take_plain_values(super().get_params(ctx))
+
+
+def load_command(name: str) -> Any:
+    """The command of that name with its parameters; its module is imported."""
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=MARKUP)
+    single.command(name, cls=Command)(guarded(COMMANDS[name].load()))
+    return typer.main.get_command(single)
+
+
 class Commands(TyperGroup):
-    """The commands; an argument that is quoted in a usage error is foreign text, too."""
+    """The commands. Each is a name and a summary, for the help, until it is invoked.
+
+    An argument that is quoted in a usage error is foreign text, too.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
+
+    def get_params(self, ctx: Any) -> Any:
+        """Parameters of the program itself."""
+        return take_plain_values(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Name, command and further arguments of a command line; here the command is imported."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, None if command is None or name is None else load_command(name), rest
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """The context of a command line."""
@@ -128,11 +129,9 @@ app = typer.Typer(
     help="Learns general policies for classical planning: trained on small problems, they solve far larger ones.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=MARKUP,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _command in COMMANDS.items():
-    app.command(_name)(guarded(_command))
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Options that several commands share: limits, devices, parallel runs."""
+"""Arguments and options that several commands share: files, limits, devices, parallel runs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from saltus.errors import ConfigurationError, shorten
 from saltus.lookahead import LookaheadSpec
-from saltus.policy.catalogue import DEVICES, refuse_lookahead
+from saltus.policy.catalogue import DEVICES, YARDSTICK_NAMES, refuse_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
-from saltus.policy.policies import YARDSTICKS
 from saltus.process import PlanJob
 
 MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 
+DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
+ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 TimeLimit = Annotated[
     str | None, typer.Option(help="Wall-clock time limit, such as 90, 10m or 1h30m; none for no limit.")
 ]
@@ -73,7 +76,7 @@ def search_of(search: bool | None, protocol: str) -> bool:
 
 def lookahead_of(settings: Sequence[str] | None, policy: str) -> LookaheadSpec:
     """The default lookahead with changes, which only a yardstick may have."""
-    if settings and policy not in YARDSTICKS:
+    if settings and policy not in YARDSTICK_NAMES:
         refuse_lookahead(policy)
     return LookaheadSpec.of(settings or ())
 

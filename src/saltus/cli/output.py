@@ -3,25 +3,30 @@
 Text of files, names and plans is foreign: it may hold escape sequences or rich's markup. Nothing else prints in this
 program, and everything here shows such text as it is: control characters are escaped (`errors.printable`), brackets are
 brackets. JSON escapes on its own.
+
+Rich is imported only where something is drawn: most commands print a line or two, or nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.segment import Segment
-from rich.table import Column, Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from saltus.errors import printable
 from saltus.files import write_whole
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.progress import TextColumn
+    from rich.segment import Segment
+    from rich.table import Column, Table
+    from rich.text import Text
 
 Entry = TypeVar("Entry")
 
@@ -29,39 +34,56 @@ FILE_WIDTH = 200
 """Width in characters of a table that is not shown on a terminal."""
 
 
-class _Console(Console):
+@functools.cache
+def _console_class() -> Callable[..., Console]:
     """A console without markup that escapes control characters, and lets the command handle a closed pipe."""
+    from rich.console import Console
+    from rich.segment import Segment
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(highlight=False, markup=False, emoji=False, **options)
+    class SafeConsole(Console):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(highlight=False, markup=False, emoji=False, **options)
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Segments of anything that is printed; those of rich's own that move the cursor stay as they are."""
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            """Segments of anything that is printed; those of rich's own that move the cursor stay as they are."""
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return SafeConsole
 
 
 def console() -> Console:
     """A console for results; made when needed, so that redirection is noticed. A redirected one takes wide tables."""
-    result = _Console()
-    return result if result.is_terminal else _Console(width=FILE_WIDTH)
+    result = _console_class()()
+    return result if result.is_terminal else _console_class()(width=FILE_WIDTH)
 
 
 def error_console() -> Console:
     """A console for messages and progress."""
-    return _Console(stderr=True, soft_wrap=True)
+    return _console_class()(stderr=True, soft_wrap=True)
+
+
+def may_draw() -> bool:
+    """Whether `error_console` may be a terminal, without importing rich; False is certain."""
+    return sys.stderr is not None and (
+        sys.stderr.isatty() or any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
+    )
 
 
 def text_column(template: str, style: str = "none", table_column: Column | None = None) -> TextColumn:
     """A column of a progress bar; what is filled in is no markup."""
+    from rich.progress import TextColumn
+
     return TextColumn(template, style=style, markup=False, table_column=table_column)
 
 
 def foreign(text: str, style: str = "") -> Text:
     """Text for tables, escaped before its width is measured."""
+    from rich.text import Text
+
     return Text(printable(text), style=style)
 
 
@@ -107,6 +129,8 @@ def table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, last_left: bool = False
 ) -> Table:
     """A table whose first `left` columns hold text, as does the last with `last_left`; the others hold figures."""
+    from rich.table import Table
+
     result = Table(title=foreign(title), title_justify="left", header_style="bold")
     for i, column in enumerate(columns):
         text = i < left or (last_left and i == len(columns) - 1)
@@ -118,6 +142,8 @@ def table(
 
 def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
     """The entries one by one, with a progress bar if standard error is a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
     terminal = error_console()
     columns = text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as shown:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-import sys
+import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.live import Live
-from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.inspect import DomainFile, Json, ProblemFile
+from saltus.cli.fork import can_fork, fork_worker, is_program
 from saltus.cli.options import (
     Device,
+    DomainFile,
+    Json,
     Lookahead,
     MaxJumps,
     MemoryLimit,
+    ProblemFile,
     Protocol,
     Search,
     Seed,
@@ -37,12 +39,15 @@ from saltus.errors import plural
 from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
-from saltus.policy.rollout import Ending
 from saltus.process import Message, PlanJob, PlanResult, run_job
 from saltus.process.runner import timestamp
 from saltus.task.plan import cost_text
 
-PROGRAM = "saltus"
+if TYPE_CHECKING:
+    from rich.text import Text
+
+QUIET = 0.3
+"""Seconds before progress is shown: most small problems are solved by then."""
 
 PlanFile = Annotated[Path, typer.Option(help="File for the plan; with --improve: FILE.1, FILE.2, …")]
 Improve = Annotated[
@@ -185,21 +190,62 @@ def watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
 
 
 def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
-    terminal = output.error_console()
     started = program_start()
-    if not terminal.is_terminal:
-        return run_job(job, lambda message, result: _take(message, result, writer), started=started)
-    so_far: list[PlanResult] = []
-
-    def line() -> Text:
-        return progress_line(so_far[-1] if so_far else None, time.monotonic() - started, terminal.width)
+    line = ProgressLine(started)
 
     def watch(message: Message, result: PlanResult) -> None:
-        so_far[:] = [result]
+        line.result = result
         _take(message, result, writer)
 
-    with Live(console=terminal, get_renderable=line, transient=True, refresh_per_second=5):
+    def fork(channel: int, environment: Mapping[str, str]) -> Any:
+        process = fork_worker(channel, environment)
+        line.start()  # not before: a process with several threads must not be forked
+        return process
+
+    try:
+        if can_fork():
+            return run_job(job, watch, started=started, command=fork)
+        line.start()
         return run_job(job, watch, started=started)
+    finally:
+        line.stop()
+
+
+class ProgressLine:
+    """A line on standard error that says how far planning is, drawn by a thread if that is a terminal."""
+
+    def __init__(self, started: float) -> None:
+        self.started = started
+        self.result: PlanResult | None = None
+        """What is known so far."""
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Shows the line from soon on, if there may be a terminal."""
+        if output.may_draw():
+            self._thread = threading.Thread(target=self._draw, daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Removes the line."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _draw(self) -> None:
+        if self._stopped.wait(QUIET):
+            return
+        from rich.live import Live
+
+        terminal = output.error_console()
+
+        def line() -> Text:
+            return progress_line(self.result, time.monotonic() - self.started, terminal.width)
+
+        if terminal.is_terminal:
+            with Live(console=terminal, get_renderable=line, transient=True, refresh_per_second=5):
+                self._stopped.wait()
 
 
 def program_start() -> float:
@@ -208,7 +254,7 @@ def program_start() -> float:
     If the process is another program that calls this function, or the system does not tell: now.
     """
     now = time.monotonic()
-    if Path(sys.argv[0]).stem != PROGRAM:
+    if not is_program():
         return now
     with suppress(OSError, ValueError, IndexError, AttributeError):
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
@@ -225,6 +271,8 @@ def _take(message: Message, result: PlanResult, writer: PlanWriter) -> None:
 
 def progress_line(result: PlanResult | None, seconds: float, width: int) -> Text:
     """Progress in a line of at most `width` characters: seconds, jumps, goals, plan, search, tree size."""
+    from rich.text import Text
+
     parts = [f"{seconds:.0f} s"]
     if result is not None and result.figures.jumps is not None:
         figures = result.figures
@@ -296,5 +344,9 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
 
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:
     """Whether a search could find a plan where the policy alone did not."""
+    if job.search or result.outcome is not Outcome.FAILED:
+        return False
+    from saltus.policy.rollout import Ending  # only here: it imports NumPy
+
     is_unsolvable = result.detail == Ending.PROVEN_DEAD_END and not result.figures.jumps
-    return not job.search and result.outcome is Outcome.FAILED and not is_unsolvable
+    return not is_unsolvable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saltus.cli import output
-from saltus.cli.inspect import Json
+from saltus.cli.options import Json
 
 if TYPE_CHECKING:
     from saltus.model.schema import PolicyDescription

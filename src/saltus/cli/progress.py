@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    ProgressColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Column
+from typing import TYPE_CHECKING
 
 from saltus.cli import output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import ProgressColumn
 
 WIDE = 100
 """Columns from which on a terminal has room for a bar and long names."""
@@ -32,6 +27,9 @@ def columns(terminal: Console) -> list[ProgressColumn]:
 
     The task's field `text` should be short in a narrow terminal: other columns give way to it.
     """
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
+
     name = Column(no_wrap=True, overflow="ellipsis", max_width=30 if is_wide(terminal) else 12)
     return [
         output.text_column("{task.description}", table_column=name),

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.inspect import Json
+from saltus.cli.options import Json
 from saltus.errors import ConfigurationError, plural
 from saltus.report import make_report, report_page, write_page
 from saltus.report.tables import Cell, Table

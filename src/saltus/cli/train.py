@@ -13,8 +13,7 @@ import typer
 from rich.progress import Progress
 
 from saltus.cli import output
-from saltus.cli.inspect import DomainFile
-from saltus.cli.options import Device, check_device, seconds_of
+from saltus.cli.options import Device, DomainFile, check_device, seconds_of
 from saltus.cli.progress import columns, is_wide
 from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError

@@ -5,12 +5,29 @@ builds the graphs by the paper's formulas, and `assemble.py` has the kernel buil
 paper's section "Transition Encodings in R-GNNs".
 """
 
-from saltus.graph.assemble import assemble
-from saltus.graph.batch import GraphBatch
-from saltus.graph.encodings import ENCODINGS, NULLARY, Candidate, Encoding, EncodingSpec
-from saltus.graph.query import Query
-from saltus.graph.reference import RelationalGraph, encode
-from saltus.graph.vocabulary import Relation, Vocabulary
+from typing import TYPE_CHECKING
+
+from saltus.later import names_later
+
+if TYPE_CHECKING:
+    from saltus.graph.assemble import assemble
+    from saltus.graph.batch import GraphBatch
+    from saltus.graph.encodings import ENCODINGS, NULLARY, Candidate, Encoding, EncodingSpec
+    from saltus.graph.query import Query
+    from saltus.graph.reference import RelationalGraph, encode
+    from saltus.graph.vocabulary import Relation, Vocabulary
+else:
+    __getattr__ = names_later(
+        __name__,
+        {
+            "assemble": "assemble",
+            "batch": "GraphBatch",
+            "encodings": "ENCODINGS NULLARY Candidate Encoding EncodingSpec",
+            "query": "Query",
+            "reference": "RelationalGraph encode",
+            "vocabulary": "Relation Vocabulary",
+        },
+    )
 
 __all__ = [
     "ENCODINGS",

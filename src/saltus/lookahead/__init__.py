@@ -3,21 +3,39 @@
 The kernel does the work (`search.py`, `actions.py`); `reference.py` is its slow twin and describes the algorithm.
 """
 
-from saltus.lookahead.actions import (
-    Conjunction,
-    applicable_actions,
-    count_actions,
-    find_bindings,
-    find_colours,
-    is_dead_end,
-    random_action,
-    successor_state,
-)
-from saltus.lookahead.cost import JUMPS, UNITS, JumpCost
-from saltus.lookahead.frozen import keeps_goals
-from saltus.lookahead.search import Situation, lookahead, lookahead_batch
-from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, LookaheadSpec
-from saltus.lookahead.tree import LookaheadTree
+from typing import TYPE_CHECKING
+
+from saltus.later import names_later
+
+if TYPE_CHECKING:
+    from saltus.lookahead.actions import (
+        Conjunction,
+        applicable_actions,
+        count_actions,
+        find_bindings,
+        find_colours,
+        is_dead_end,
+        random_action,
+        successor_state,
+    )
+    from saltus.lookahead.cost import JUMPS, UNITS, JumpCost
+    from saltus.lookahead.frozen import keeps_goals
+    from saltus.lookahead.search import Situation, lookahead, lookahead_batch
+    from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, LookaheadSpec
+    from saltus.lookahead.tree import LookaheadTree
+else:
+    __getattr__ = names_later(
+        __name__,
+        {
+            "actions": "Conjunction applicable_actions count_actions find_bindings find_colours is_dead_end"
+            " random_action successor_state",
+            "cost": "JUMPS UNITS JumpCost",
+            "frozen": "keeps_goals",
+            "search": "Situation lookahead lookahead_batch",
+            "spec": "KINDS ROOT_SUCCESSORS LookaheadSpec",
+            "tree": "LookaheadTree",
+        },
+    )
 
 __all__ = [
     "JUMPS",

@@ -67,7 +67,7 @@ class JumpCost:
         return UNITS[self.unit] + extra
 
 
-JUMPS = JumpCost()
+JUMPS: JumpCost = JumpCost()
 """The paper's cost: 1 per jump."""
 
 

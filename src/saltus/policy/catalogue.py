@@ -5,26 +5,30 @@ folder of a training run, which holds `policy.safetensors`, or by a yardstick's 
 and a folder of policies stand for the policy in it that fits: the one trained on a domain with the same signature
 (types, predicates and schemas). Names of files and domains play no part in that, and only the descriptions in the files
 are read, which takes no PyTorch.
+
+What reads a domain or opens a policy is imported only for that: a command needs no more than the names before it starts
+a process to plan in.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NoReturn
-
-import numpy as np
+from typing import TYPE_CHECKING, NoReturn
 
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, shorten, suggestion
 from saltus.lookahead import LookaheadSpec
-from saltus.model.description import read_description
-from saltus.pddl import Domain
-from saltus.pddl.signature import domain_signature, listed, shared_lines, signature_differences
-from saltus.policy.planning import Planner
-from saltus.policy.policies import YARDSTICKS, LearnedPolicy
+
+if TYPE_CHECKING:
+    from saltus.pddl import Domain
+    from saltus.policy.planning import Planner
+    from saltus.policy.policies import LearnedPolicy
 
 POLICIES = Path(__file__).parent.parent / "policies"
 """Folder of the bundled policies."""
+
+YARDSTICK_NAMES = ("random", "goal-count")
+"""Names of the policies that need no training; `policies.YARDSTICKS` holds the policies."""
 
 AUTO = "auto"
 """Name that stands for the bundled policy that fits the domain."""
@@ -54,8 +58,8 @@ def load_policy(
     `device` is auto, cpu or cuda; `seed` is for the random decisions of a yardstick. `lookahead` is for yardsticks
     only: other policies have the one that they were trained with.
     """
-    if isinstance(name, str) and name in YARDSTICKS:
-        return YARDSTICKS[name](np.random.default_rng(seed), lookahead)
+    if isinstance(name, str) and name in YARDSTICK_NAMES:
+        return _yardstick(name, seed, lookahead)
     if lookahead is not None:
         refuse_lookahead(os.fspath(name))
     return _load(policy_path(name), None, device)
@@ -65,7 +69,7 @@ def refuse_lookahead(name: str) -> NoReturn:
     """Raises a `ConfigurationError`: the lookahead of a trained policy cannot be changed."""
     raise ConfigurationError(
         f"the lookahead of policy {shorten(name)} cannot be changed: it is the one that it was trained with; "
-        f"only {' and '.join(YARDSTICKS)} take another"
+        f"only {' and '.join(YARDSTICK_NAMES)} take another"
     )
 
 
@@ -82,8 +86,8 @@ def open_policy(
 
     `lookahead` is for yardsticks only.
     """
-    if name in YARDSTICKS:
-        return YARDSTICKS[name](np.random.default_rng(seed), lookahead), name
+    if name in YARDSTICK_NAMES:
+        return _yardstick(name, seed, lookahead), name
     if lookahead is not None:
         refuse_lookahead(name)
     policy = _load(policy_file_for(name, domain), domain, device)
@@ -93,7 +97,7 @@ def open_policy(
 
 def fallback_policy(seed: int = 0) -> tuple[Planner, str]:
     """The policy of `auto` for domains that no bundled policy fits, and its name; meant to be followed by a search."""
-    return YARDSTICKS[FALLBACK](np.random.default_rng(seed), FALLBACK_LOOKAHEAD), FALLBACK
+    return _yardstick(FALLBACK, seed, FALLBACK_LOOKAHEAD), FALLBACK
 
 
 def fallback_note(domain: Domain) -> str:
@@ -144,7 +148,7 @@ def policy_name(path: str | os.PathLike[str]) -> str:
 
 def full_name(name: str) -> str:
     """The policy's name with a path that means the same in every folder; a name that is no path stays as it is."""
-    is_name = name == AUTO or name in YARDSTICKS or name in bundled_policies()
+    is_name = name == AUTO or name in YARDSTICK_NAMES or name in bundled_policies()
     return os.path.abspath(name) if not is_name and os.path.exists(name) else name
 
 
@@ -175,7 +179,7 @@ def policy_path(name: str | os.PathLike[str], folder: Path | None = None) -> Pat
         return path / RUN_POLICY
     if path.is_file() or path.suffix == SUFFIX or os.sep in text:
         return path
-    names = [*known, *YARDSTICKS]
+    names = [*known, *YARDSTICK_NAMES]
     known_names = suggestion(text, names) or f"; known are {', '.join(names)}"
     raise PolicyError(f"there is no policy {text!r}, neither a file nor a name{known_names}")
 
@@ -197,6 +201,9 @@ def find_policy(domain: Domain, folder: Path | None = None) -> Path:
 
     A `NoPolicyError` says in what the domain differs from that of the nearest policy.
     """
+    from saltus.model.description import read_description
+    from saltus.pddl.signature import domain_signature, shared_lines, signature_differences
+
     known = bundled_policies(folder)
     if folder is not None and not known:
         raise NoPolicyError(
@@ -220,6 +227,8 @@ def find_policy(domain: Domain, folder: Path | None = None) -> Path:
 
 def _nearest(differences: dict[str, list[str]], shared: dict[str, int]) -> str:
     """What to say about the policy whose domain is most alike; where none is alike, which policies there are."""
+    from saltus.pddl.signature import listed
+
     alike = [name for name, count in shared.items() if count]
     if not alike:
         return f"there are {', '.join(differences)}" if differences else "there is none at all"
@@ -242,7 +251,17 @@ def find_device(name: str) -> str:
     return "cpu"
 
 
+def _yardstick(name: str, seed: int, lookahead: LookaheadSpec | None) -> Planner:
+    import numpy as np
+
+    from saltus.policy.policies import YARDSTICKS
+
+    return YARDSTICKS[name](np.random.default_rng(seed), lookahead)
+
+
 def _load(path: Path, domain: Domain | None, device: str) -> LearnedPolicy:
+    from saltus.policy.policies import LearnedPolicy
+
     policy = LearnedPolicy.load(path, domain, find_device(device))
     policy.name = policy_name(path)
     return policy

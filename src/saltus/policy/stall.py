@@ -12,8 +12,10 @@ every rollout that does not end stalls at last, unless its values grow without b
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from saltus.task import Task
+if TYPE_CHECKING:
+    from saltus.task import Task
 
 PATIENCE = 100
 """Jumps without a new best that every rollout may make."""

@@ -4,11 +4,27 @@ A `Job` describes a unit of work as plain values. A supervisor starts a worker p
 JSON, receives messages, and enforces the limits. A runner runs many jobs in parallel, on this machine or on Ray.
 """
 
-from saltus.process.job import Job, ResultBuilder, Watch, run_job
-from saltus.process.plan_job import PlanJob, PlanResult
-from saltus.process.ray_runner import RayRunner
-from saltus.process.runner import Finished, LocalRunner, Runner
-from saltus.process.supervisor import Message, Stop
+from typing import TYPE_CHECKING
+
+from saltus.later import names_later
+
+if TYPE_CHECKING:
+    from saltus.process.job import Job, ResultBuilder, Watch, run_job
+    from saltus.process.plan_job import PlanJob, PlanResult
+    from saltus.process.ray_runner import RayRunner
+    from saltus.process.runner import Finished, LocalRunner, Runner
+    from saltus.process.supervisor import Message, Stop
+else:
+    __getattr__ = names_later(
+        __name__,
+        {
+            "job": "Job ResultBuilder Watch run_job",
+            "plan_job": "PlanJob PlanResult",
+            "ray_runner": "RayRunner",
+            "runner": "Finished LocalRunner Runner",
+            "supervisor": "Message Stop",
+        },
+    )
 
 __all__ = [
     "Finished",

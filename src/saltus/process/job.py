@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from saltus.policy.outcome import Limits, Outcome
 from saltus.process.limits import thread_variables
-from saltus.process.supervisor import Ended, Kill, Message, Stop, supervise
+from saltus.process.supervisor import Ended, Kill, Message, Start, Stop, supervise
 
 WORKER = (sys.executable, "-P", "-m", "saltus.process.worker")
 """Command of the worker; -P keeps files of the current folder from hiding modules."""
@@ -89,11 +89,12 @@ def run_job(
     *,
     stop: Stop | None = None,
     started: float | None = None,
-    command: Sequence[str] = WORKER,
+    command: Sequence[str] | Start = WORKER,
 ) -> Result:
     """The result of a job; nothing that its process does raises an exception here.
 
-    Time counts from `started`, a time of `time.monotonic` (default: now).
+    Time counts from `started`, a time of `time.monotonic` (default: now). `command` is the worker's, or a function that
+    starts it.
     """
     builder = job.result_builder(watch)
     with tempfile.TemporaryDirectory(prefix="saltus-") if job.starts_processes else nullcontext() as folder:

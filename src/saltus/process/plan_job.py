@@ -16,10 +16,9 @@ from typing import Any, ClassVar, Self
 from saltus.errors import SaltusError
 from saltus.files import check_plain_file
 from saltus.lookahead import LookaheadSpec
-from saltus.model.description import read_description
-from saltus.pddl import Source, parse_domain
 from saltus.policy.catalogue import (
     AUTO,
+    YARDSTICK_NAMES,
     full_name,
     policy_file_for,
     policy_folder,
@@ -29,7 +28,6 @@ from saltus.policy.catalogue import (
 )
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
-from saltus.policy.policies import YARDSTICKS
 from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT, RECENT
 from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
@@ -96,7 +94,7 @@ class PlanJob(Job[PlanResult]):
     """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy, such as those of `prefix`, has its own."""
 
     def __post_init__(self) -> None:
-        if self.lookahead and self.policy not in YARDSTICKS:
+        if self.lookahead and self.policy not in YARDSTICK_NAMES:
             refuse_lookahead(self.policy)
 
     def result_builder(self, watch: Watch[PlanResult] | None = None) -> ResultBuilder[PlanResult]:
@@ -137,7 +135,7 @@ class PlanJob(Job[PlanResult]):
 
     def policy_facts(self) -> dict[str, Any]:
         """What the configuration depends on in the policy: its bytes, or name and seed of a yardstick."""
-        if self.policy in YARDSTICKS:
+        if self.policy in YARDSTICK_NAMES:
             changed = {"lookahead": self.lookahead} if self.lookahead else {}  # so that older configurations stay
             return {"policy": self.policy, "seed": self.seed, **changed}
         return {"policy": file_hash(self.policy), "seed": None}
@@ -147,10 +145,13 @@ class PlanJob(Job[PlanResult]):
 
         No bundled policy has such a lookahead. The domain is read only if the policy is in a folder.
         """
-        if self.policy in YARDSTICKS:
+        if self.policy in YARDSTICK_NAMES:
             return LookaheadSpec.of(self.lookahead).kind == FLAT
         if self.policy == AUTO:
             return False
+        from saltus.model.description import read_description
+        from saltus.pddl import Source, parse_domain
+
         try:
             if policy_folder(self.policy) is None:
                 path = policy_path(self.policy)
@@ -168,8 +169,10 @@ class PlanJob(Job[PlanResult]):
 
     def method(self) -> str:
         """Lookahead and encoding of a learned policy, or `yardstick_method`, without loading the policy."""
-        if self.policy in YARDSTICKS:
+        if self.policy in YARDSTICK_NAMES:
             return yardstick_method(self.policy, self.lookahead)
+        from saltus.model.description import read_description  # only here and above: it imports half the library
+
         try:
             return read_description(policy_path(self.policy)).method
         except SaltusError:

@@ -1,11 +1,11 @@
 """Stage `process`: one process under hard limits.
 
-Takes a command, a job for it, and limits; returns how the process ended. The process runs in a session of its own. It
-is told its job as one line of JSON on standard input, which then stays open, and answers with lines of JSON on a pipe
-of its own. The supervisor checks the resident memory of the process and its descendants, the time, and whether somebody
-wants it to stop, up to a hundred times a second. A process that breaks a limit is killed together with its process
-group, by a signal that nothing can ignore: it does not matter what the process is doing. Resident memory is what
-counts, because PyTorch and CUDA map far more than they use.
+Takes a command or a function that starts the process, a job for it, and limits; returns how the process ended. The
+process runs in a session of its own. It is told its job as one line of JSON on standard input, which then stays open,
+and answers with lines of JSON on a pipe of its own. The supervisor checks the resident memory of the process and its
+descendants, the time, and whether somebody wants it to stop, up to a hundred times a second. A process that breaks a
+limit is killed together with its process group, by a signal that nothing can ignore: it does not matter what the
+process is doing. Resident memory is what counts, because PyTorch and CUDA map far more than they use.
 
 Nothing is left behind: the group is killed at the end in any case, and a process whose supervisor dies ends by itself
 (`worker.end_with_parent`).
@@ -13,6 +13,7 @@ Nothing is left behind: the group is killed at the end in any case, and a proces
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import IO, Any, Protocol
 
 from saltus.policy.outcome import Limits
 
@@ -48,6 +49,36 @@ STDERR_KEPT = 4096
 MEGABYTE = 2**20
 
 Message = dict[str, Any]
+
+
+class Process(Protocol):
+    """A process that has been started: what a supervisor needs of `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int:
+        """Its number, which is also that of its process group."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """Where it is told its job."""
+
+    @property
+    def stderr(self) -> IO[bytes] | None:
+        """Where its standard error can be read."""
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, minus the signal's number if a signal ended it; None until it has been waited for."""
+
+    def poll(self) -> int | None:
+        """Its exit code if it has ended."""
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended."""
+
+
+Start = Callable[[int, Mapping[str, str]], Process]
+"""Starts a process, given the descriptor that it writes messages to and environment variables."""
 
 
 class Stop:
@@ -105,7 +136,7 @@ class Ended:
 
 
 def supervise(
-    command: Sequence[str],
+    command: Sequence[str] | Start,
     job: Mapping[str, Any],
     limits: Limits,
     receive: Callable[[Message], bool],
@@ -122,18 +153,11 @@ def supervise(
     `parent`, the process number of the supervisor, and `channel`, the descriptor to write messages to. With `gently`, a
     process that should stop gets SIGTERM, and is killed only if `stop` is forced.
     """
-    read_end, write_end = os.pipe()
+    read_end, write_end = channel_pipe()
     started = time.monotonic() if started is None else started
     try:
-        process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            pass_fds=(write_end,),
-            env=dict(environment) if environment is not None else None,
-        )
+        variables = dict(os.environ if environment is None else environment)
+        process = command(write_end, variables) if callable(command) else spawn(command, write_end, variables)
     except BaseException:
         os.close(read_end)
         raise
@@ -150,11 +174,36 @@ def supervise(
     finally:
         supervision.close()
     return Ended(
-        process.returncode,
+        process.wait(),
         supervision.kill,
         time.monotonic() - started,
         supervision.peak / MEGABYTE,
         supervision.last_stderr(),
+    )
+
+
+def channel_pipe() -> tuple[int, int]:
+    """Both ends of a pipe for messages.
+
+    The end for writing is no number of a standard stream, even if this process has closed its own: in the process that
+    is started, these are taken.
+    """
+    read_end, low_end = os.pipe()
+    write_end = fcntl.fcntl(low_end, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(low_end)
+    return read_end, write_end
+
+
+def spawn(command: Sequence[str], channel: int, environment: Mapping[str, str]) -> Process:
+    """The process of a command, in a session of its own."""
+    return subprocess.Popen(
+        list(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=(channel,),
+        env=environment,
     )
 
 
@@ -163,7 +212,7 @@ class _Supervision:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: Process,
         channel: int,
         limits: Limits,
         started: float,
@@ -259,7 +308,7 @@ class _Supervision:
         return self._last_stderr.decode(errors="replace").strip()
 
 
-def has_ended(process: subprocess.Popen[bytes]) -> bool:
+def has_ended(process: Process) -> bool:
     """Whether a child has ended. It is not waited for: its number must stay its own until its group is killed."""
     if not hasattr(os, "waitid"):
         return process.poll() is not None

@@ -11,9 +11,10 @@ from tests.conftest import ROOT
 from tests.learn.small import small_tasks
 
 import saltus.grow
+from saltus.domains.generated import generated_task
 from saltus.grow import Grown
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.larger import grow_tasks, larger_tasks, similar_tasks
+from saltus.learn.larger import FAR_OBJECTS, far_tasks, grow_tasks, larger_tasks, similar_tasks
 from saltus.learn.problems import Problems, load_problems
 from saltus.pddl import Domain
 from saltus.task import Task
@@ -115,3 +116,26 @@ def test_problems_that_are_given_for_both_are_counted_once() -> None:
     few = Problems("ferry", problems.domain, problems.training[:3], problems.training[:3])
     larger_tasks(few, configured("grown"))
     assert FakeGrower.asked == [(2, 4.0, 3)]
+
+
+def test_far_larger_problems() -> None:
+    problems = known()
+    largest = max(len(task.objects) for task in problems.training)
+    wanted = load_configuration(None, ["far_problems=3"])
+    far = [len(task.objects) for task in far_tasks(problems, wanted)]
+    assert len(far) == 3
+    assert far == sorted(far)
+    assert far[0] > 5 * largest
+    assert far[-1] <= min(16 * largest, FAR_OBJECTS)
+    assert far_tasks(problems, load_configuration(None, [])) == []
+    grown = load_configuration(None, ["far_problems=3", "problems_from=grown"])
+    far_tasks(problems, grown)
+    ((count, times, _),) = FakeGrower.asked
+    assert (count, times) == (3, 16.0)
+
+
+def test_nothing_is_far_larger_than_large_problems() -> None:
+    problems = known()
+    task = generated_task("ferry", "medium", 9, 10)
+    assert len(task.objects) > FAR_OBJECTS / 6
+    assert far_tasks(replace(problems, training=[task]), load_configuration(None, ["far_problems=3"])) == []

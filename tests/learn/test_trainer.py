@@ -335,6 +335,33 @@ def test_a_state_of_other_problems_is_refused() -> None:
             Trainer(configuration, others, seed=0).set_state(tensors, values)
 
 
+def test_far_larger_problems_count_and_are_tried_only_by_policies_that_solve_all_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tasks = small_tasks("blocksworld", 6)
+    trainer = Trainer(load_configuration("tiny", SHORT), tasks[:1], tasks[1:2], tasks[2:4], tasks[4:6], seed=0)
+    played: list[list[Task]] = []
+    unsolved: list[Task] = []
+
+    def measured(policy: Policy, tasks: Sequence[Task], *_: object, **__: object) -> Coverage:
+        played.append(list(tasks))
+        solved = sum(task not in unsolved for task in tasks)
+        return Coverage(len(tasks), solved, solved, 10 * solved)
+
+    monkeypatch.setattr("saltus.learn.trainer.measure", measured)
+    found = trainer.validate()
+    assert played == [tasks[1:2], tasks[2:4], tasks[4:6]]
+    assert found.larger == Coverage(4, 4, 4, 40)
+    assert found.complete
+    unsolved.append(tasks[5])
+    assert not trainer.validate().complete
+    unsolved.append(tasks[2])
+    played.clear()
+    found = trainer.validate()
+    assert played == [tasks[1:2], tasks[2:4]]
+    assert found.larger == Coverage(4, 1, 1, 10)
+
+
 def test_larger_problems_are_tried_only_by_policies_worth_it() -> None:
     tasks = small_tasks("blocksworld", 4)
     far = small_tasks("blocksworld", 1)

@@ -36,6 +36,7 @@ SHARED = (
     "lookahead.max_better=32",
     "training.validation_problems=24",
     "training.larger_problems=12",
+    "training.far_problems=4",
     "training.episodes=2000",
     "training.stop_after=4",
     "training.validate_seconds=60",

@@ -176,6 +176,10 @@ class TrainingSpec:
     # Departure: the paper selects on validation problems alone, on which many checkpoints tie.
     larger_problems: int = 8
     """Generated validation problems three to five times larger than the training problems; see `problems_from`."""
+    far_problems: int = 0
+    """Generated validation problems up to sixteen times larger than the given ones, with at most about 300 objects, for
+    policies that solve all others; see `problems_from`. They count as larger problems. A key: where small problems are
+    easy, only these tell policies apart."""
     problems_from: str = "auto"
     """Where generated and larger problems come from: generator: Saltus's own generator for the domain; grown: the given
     problems (`saltus grow`); auto: the generator if the domain has one, otherwise the given problems; none: there are
@@ -220,7 +224,7 @@ class TrainingSpec:
             **dict.fromkeys(("searches",), 0),
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
-            "validation_problems": 0,
+            **dict.fromkeys(("validation_problems", "far_problems"), 0),
             **dict.fromkeys(("generated_problems", "curriculum"), 0),
             **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds", "cost_scale"), 0),
             **dict.fromkeys(("cost_per_jump",), 0),

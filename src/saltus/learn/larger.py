@@ -23,6 +23,15 @@ from saltus.task import Task, load
 TIMES = 4.0
 """Size of grown larger problems, in multiples of the largest given ones."""
 
+FAR_TIMES = 16.0
+"""Size of those that are far larger."""
+
+FAR_OBJECTS = 300
+"""Their largest number of objects, so that validations do not take too long."""
+
+LEAST_FAR = 6.0
+"""Multiple below which they would not be much larger than the others: then there are none."""
+
 
 def larger_tasks(
     problems: Problems,
@@ -32,6 +41,19 @@ def larger_tasks(
 ) -> list[Task]:
     """Validation tasks several times larger than the given ones, smallest first; empty if none can be made."""
     return _made(problems, configuration, configuration.training.larger_problems, TIMES, folder, expired)
+
+
+def far_tasks(
+    problems: Problems,
+    configuration: Configuration,
+    folder: Path | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> list[Task]:
+    """Validation tasks far larger than the given ones, smallest first; empty if none can be made."""
+    times = min(FAR_TIMES, FAR_OBJECTS / max(len(task.objects) for task in problems.training))
+    if times < LEAST_FAR:
+        return []
+    return _made(problems, configuration, configuration.training.far_problems, times, folder, expired)
 
 
 def similar_tasks(
@@ -58,6 +80,7 @@ def grow_tasks(
         return []
     larger = larger_tasks(problems, configuration, folder, expired)
     similar_tasks(problems, configuration, folder, expired)
+    far_tasks(problems, configuration, folder, expired)
     wanted = configuration.training.larger_problems
     if len(larger) == wanted:
         return []
@@ -86,8 +109,11 @@ def _made(
     match _origin(problems, configuration):
         case "generator":
             largest = max(len(task.objects) for task in problems.training)
-            generate = larger_problems if is_larger else similar_problems
-            return generate(problems.domain, largest, count)
+            if not is_larger:
+                return similar_problems(problems.domain, largest, count)
+            if times == TIMES:
+                return larger_problems(problems.domain, largest, count)
+            return larger_problems(problems.domain, largest, count, least=times / 2, most=times)
         case "grown":
             more = [task for task in problems.held_out if is_larger and task not in problems.training]
             return _grown(problems, [*problems.training, *more], count, times, folder, expired)
@@ -110,7 +136,8 @@ def _grown(
     if count == 0:
         return []
     facts = f"{digest_of(given)} {count} {times}"
-    name = f"{'larger' if times > 1 else 'similar'}-{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
+    size = "similar" if times == 1 else "larger" if times == TIMES else "far"
+    name = f"{size}-{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
     place = None if folder is None else folder / name
     if place is not None and place.is_dir():
         return [load(problems.domain, path) for path in sorted(place.glob("*.pddl"))]

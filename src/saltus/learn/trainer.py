@@ -39,7 +39,7 @@ from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
 from saltus.learn.problems import digest_of
 from saltus.learn.replay import Replay
 from saltus.learn.saved_state import check_state
-from saltus.learn.validation import Validation, measure
+from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import Conjunction
 from saltus.model import RelationalNetwork
 from saltus.model.policy_file import PolicyFile
@@ -106,7 +106,8 @@ def quick_switches() -> Iterator[None]:
 class Trainer:
     """Learns a policy from tasks; `train` yields an event per episode and per validation.
 
-    `held_out` are the validation tasks, `larger` further ones that are tried by policies that solve most of those.
+    `held_out` are the validation tasks, `larger` further ones that are tried by policies that solve most of those, and
+    `far` still larger ones for policies that solve all of them.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Trainer:
         tasks: Sequence[Task],
         held_out: Sequence[Task] = (),
         larger: Sequence[Task] = (),
+        far: Sequence[Task] = (),
         *,
         seed: int = 0,
         device: str = "cpu",
@@ -124,7 +126,7 @@ class Trainer:
             raise ConfigurationError("no problem to train on")
         self.configuration = configuration
         self.spec = configuration.training
-        self.tasks, self.held_out, self.larger = list(tasks), list(held_out), list(larger)
+        self.tasks, self.held_out, self.larger, self.far = list(tasks), list(held_out), list(larger), list(far)
         self.drawn_from = list(range(len(self.tasks)))
         """Numbers of the problems; with a curriculum, the smallest ones first."""
         if self.spec.curriculum:
@@ -448,11 +450,8 @@ class Trainer:
     def validate(self) -> Validation:
         """How the current policy does; the larger problems are tried only if it solves most of the others."""
         policy, spec, started = self.policy(), self.spec, time.monotonic()
-        goals = spec.validation_takes_goals
-        held_out = measure(policy, self.held_out, spec.validation_jumps, take_goals=goals, check=self._check)
-        larger = None
-        if held_out.share >= spec.larger_from:
-            larger = measure(policy, self.larger, spec.validation_jumps, take_goals=goals, check=self._check)
+        held_out = self._measure(policy, self.held_out)
+        larger = self._measure_larger(policy, held_out) if held_out.share >= spec.larger_from else None
         td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
         if self._is_regular(self.episode):  # validations by time must not change what the regular ones say
             self._td_errors.clear()
@@ -466,6 +465,17 @@ class Trainer:
         self.validation_seconds = self._validated_at - started
         return result
 
+    def _measure(self, policy: Policy, tasks: Sequence[Task]) -> Coverage:
+        takes_goals = self.spec.validation_takes_goals or policy is not self._policy
+        return measure(policy, tasks, self.spec.validation_jumps, take_goals=takes_goals, check=self._check)
+
+    def _measure_larger(self, policy: Policy, held_out: Coverage) -> Coverage:
+        """Coverage of the larger problems, those far larger included: they count as unsolved where others are."""
+        larger = self._measure(policy, self.larger)
+        if held_out.share == larger.share == 1:
+            return larger + self._measure(policy, self.far)
+        return replace(larger, problems=larger.problems + len(self.far))
+
     def measure_goal_count(self, interrupt: Callable[[], bool] = never) -> Validation | None:
         """How the yardstick goal-count does on the problems that the best policy was validated on.
 
@@ -475,10 +485,10 @@ class Trainer:
 
     def _measure_goal_count(self) -> Validation:
         policy = GoalCountPolicy(np.random.default_rng(0), self.configuration.lookahead)
-        jumps = self.spec.validation_jumps
         with_larger = self.best is not None and self.best.larger is not None
-        larger = measure(policy, self.larger, jumps, check=self._check) if with_larger else None
-        return Validation(self.episode, measure(policy, self.held_out, jumps, check=self._check), larger, 0.0)
+        held_out = self._measure(policy, self.held_out)
+        larger = self._measure_larger(policy, held_out) if with_larger else None
+        return Validation(self.episode, held_out, larger, 0.0)
 
     @property
     def can_select(self) -> bool:

@@ -32,6 +32,18 @@ class Coverage:
         """Total length of the plans of a policy that counts this unit: their cost if it counts costs, else actions."""
         return self.cost if unit == "costs" and self.cost is not None else self.actions
 
+    def __add__(self, other: Coverage) -> Coverage:
+        """Coverage of the problems of both."""
+        costs = [entry.cost for entry in (self, other) if entry.cost is not None]
+        return Coverage(
+            self.problems + other.problems,
+            self.solved + other.solved,
+            self.jumps + other.jumps,
+            self.actions + other.actions,
+            sum(costs) if costs else None,
+            self.nodes + other.nodes,
+        )
+
     def __str__(self) -> str:
         return f"{self.solved} of {self.problems}, {self.actions:,} actions"
 

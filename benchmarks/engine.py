@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from measure import best_time
 from numpy.typing import NDArray
 
+from measure import best_time
 from saltus.graph import GraphBatch, assemble
 from saltus.lookahead import lookahead
 from saltus.model import RelationalNetwork, make_layout

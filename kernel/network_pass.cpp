@@ -7,8 +7,9 @@ namespace saltus {
 
 namespace {
 
-constexpr std::int64_t kWorthThreads = 1 << 14;   // messages of a layer below which one thread is as fast
-constexpr std::int64_t kMessageFloats = 1 << 24;  // most messages in memory at a time, in floats, with threads
+constexpr std::int64_t kWorthThreads = 1 << 14;  // messages of a layer below which one thread is as fast
+constexpr std::int64_t kMessageFloats =
+    1 << 22;  // most messages in memory at a time with threads, unless a piece has more
 constexpr std::int64_t kTilesPerTask = 8;
 constexpr std::int64_t kNodeRanges = 64;
 
@@ -75,7 +76,7 @@ MessagePassing::MessagePassing(const NetworkShape& shape, const NetworkWeights& 
         std::fill(state + width_, state + 2 * width_, 0.0F);
     }
     if (threads_ > 1)
-        messages_ = Floats(std::min(slots * width_, kMessageFloats + widest * kTileRows) + widest * kTileRows);
+        messages_ = Floats(std::min(slots * width_, std::max(kMessageFloats, kTilesPerTask * kTileRows * widest)));
 }
 
 // `stamp` holds -1 for every node, before and after.
@@ -91,6 +92,7 @@ void MessagePassing::add_relation(std::size_t number, std::vector<std::int32_t>&
     relation.arguments = batch_.arguments.data() + first;
     relation.place.assign(relation.arguments, relation.arguments + slots);
     relation.positions.resize(static_cast<std::size_t>(relation.arity));
+    relation.first_tile = table_tiles_.size();
     for (std::int64_t p = 0; p < relation.arity; ++p) {
         Position& position = relation.positions[static_cast<std::size_t>(p)];
         for (std::int64_t i = p; i < slots; i += relation.arity) {
@@ -107,9 +109,12 @@ void MessagePassing::add_relation(std::size_t number, std::vector<std::int32_t>&
             for (std::int64_t i = p; i < slots; i += relation.arity)
                 relation.place[static_cast<std::size_t>(i)] = relation.arguments[i];
         }
+        for (std::int64_t tile = 0; tile < tile_count(static_cast<std::int64_t>(position.nodes.size())); ++tile)
+            table_tiles_.push_back({relations_.size(), p, tile * kTileRows});
         position.table = relation.table_rows;
         relation.table_rows += tile_count(static_cast<std::int64_t>(position.nodes.size())) * kTileRows;
     }
+    relation.end_tile = table_tiles_.size();
     relations_.push_back(std::move(relation));
 }
 
@@ -118,7 +123,7 @@ const Floats& MessagePassing::run(std::int64_t layers) {
         if (layer == 0)
             first_messages();
         else if (threads_ > 1)
-            collect_on_threads();
+            messages_on_threads();
         else
             for (const Relation& relation : relations_) relation_messages(relation);
         update();
@@ -126,32 +131,48 @@ const Floats& MessagePassing::run(std::int64_t layers) {
     return x_;
 }
 
-// All embeddings are 0: the first hidden layer is Mish of its bias.
-void MessagePassing::first_messages() {
-    for (const Relation& relation : relations_) {
-        TileRunner runner(loops_, *relation.network);
-        Floats output(kTileRows * relation.width);
-        loops_.add_rows(nullptr, 0, 1, relation.network->first().bias.data(), relation.width, true, runner.hidden());
-        runner.finish(1, output.data());
-        for_all(1, 1, [&](std::int64_t) {
-            loops_.collect(shape_.aggregation,
-                           {output.data(), 0, relation.arguments, relation.atoms, relation.arity, width_},
-                           shape_.sharpness, 0, batch_.nodes(), states_.data());
-        });
-    }
+// Calls collect(first, end) for ranges that cover all nodes. A node's messages are collected by one thread, in order.
+template <typename Collect>
+void MessagePassing::for_node_ranges(Collect&& collect) {
+    const std::int64_t nodes = batch_.nodes();
+    const std::int64_t ranges = threads_ > 1 ? kNodeRanges : 1;
+    for_all(ranges, threads_, [&](std::int64_t range) {
+        collect(static_cast<std::int32_t>(nodes * range / ranges),
+                static_cast<std::int32_t>(nodes * (range + 1) / ranges));
+    });
 }
 
-void MessagePassing::make_tables(const Relation& relation) {
-    for (std::int64_t p = 0; p < relation.arity; ++p) {
-        const Position& position = relation.positions[static_cast<std::size_t>(p)];
-        const auto nodes = static_cast<std::int64_t>(position.nodes.size());
-        const float* weight = relation.network->first().weight.data() + p * width_ * relation.width;
-        float* table = tables_.data() + relation.table + position.table * relation.width;
-        for_all(tile_count(nodes), threads_, [&](std::int64_t tile) {
-            loops_.multiply({x_.data(), width_, position.nodes.data() + tile * kTileRows, 1}, tile_rows(nodes, tile),
-                            width_, weight, relation.width, zeros_.data(), table + tile * kTileRows * relation.width);
-        });
+// All embeddings are 0: the first hidden layer is Mish of its bias.
+void MessagePassing::first_messages() {
+    std::vector<Floats> outputs;
+    outputs.reserve(relations_.size());
+    for (const Relation& relation : relations_) {
+        TileRunner runner(loops_, *relation.network);
+        outputs.emplace_back(kTileRows * relation.width);
+        loops_.add_rows(nullptr, 0, 1, relation.network->first().bias.data(), relation.width, true, runner.hidden());
+        runner.finish(1, outputs.back().data());
     }
+    for_node_ranges([&](std::int32_t first, std::int32_t end) {
+        for (std::size_t i = 0; i < relations_.size(); ++i) {
+            const Relation& relation = relations_[i];
+            loops_.collect(shape_.aggregation,
+                           {outputs[i].data(), 0, relation.arguments, relation.atoms, relation.arity, width_},
+                           shape_.sharpness, first, end, states_.data());
+        }
+    });
+}
+
+void MessagePassing::make_tables(std::size_t first, std::size_t end) {
+    for_all(static_cast<std::int64_t>(end - first), threads_, [&](std::int64_t number) {
+        const TableTile& tile = table_tiles_[first + static_cast<std::size_t>(number)];
+        const Relation& relation = relations_[tile.relation];
+        const Position& position = relation.positions[static_cast<std::size_t>(tile.position)];
+        const std::int64_t rows = std::min(kTileRows, static_cast<std::int64_t>(position.nodes.size()) - tile.first);
+        loops_.multiply({x_.data(), width_, position.nodes.data() + tile.first, 1}, rows, width_,
+                        relation.network->first().weight.data() + tile.position * width_ * relation.width,
+                        relation.width, zeros_.data(),
+                        tables_.data() + relation.table + (position.table + tile.first) * relation.width);
+    });
 }
 
 // Messages, without the residual, of up to kTileRows atoms.
@@ -182,7 +203,7 @@ void MessagePassing::make_messages(const Relation& relation, std::int64_t first,
 }
 
 void MessagePassing::relation_messages(const Relation& relation) {
-    make_tables(relation);
+    make_tables(relation.first_tile, relation.end_tile);
     TileRunner runner(loops_, *relation.network);
     Floats output(kTileRows * relation.width);
     for_all(tile_count(relation.atoms), 1, [&](std::int64_t tile) {
@@ -197,8 +218,8 @@ void MessagePassing::relation_messages(const Relation& relation) {
 }
 
 // Every thread makes the messages of some atoms, then collects those to some nodes, in the order of one thread.
-void MessagePassing::collect_on_threads() {
-    for (const Relation& relation : relations_) make_tables(relation);
+void MessagePassing::messages_on_threads() {
+    make_tables(0, table_tiles_.size());
     std::vector<Piece> pieces;
     std::int64_t used = 0;
     for (const Relation& relation : relations_) {
@@ -207,7 +228,7 @@ void MessagePassing::collect_on_threads() {
             const std::int64_t end = std::min(first + step, relation.atoms);
             const std::int64_t wanted = (end - first) * relation.width;
             if (!pieces.empty() && used + wanted > kMessageFloats) {
-                collect(pieces);
+                pieces_on_threads(pieces);
                 pieces.clear();
                 used = 0;
             }
@@ -215,10 +236,10 @@ void MessagePassing::collect_on_threads() {
             used += wanted;
         }
     }
-    collect(pieces);
+    pieces_on_threads(pieces);
 }
 
-void MessagePassing::collect(std::span<const Piece> pieces) {
+void MessagePassing::pieces_on_threads(std::span<const Piece> pieces) {
     for_all(static_cast<std::int64_t>(pieces.size()), threads_, [&](std::int64_t number) {
         const Piece& piece = pieces[static_cast<std::size_t>(number)];
         const Relation& relation = *piece.relation;
@@ -231,10 +252,7 @@ void MessagePassing::collect(std::span<const Piece> pieces) {
             to = std::copy(output.data(), output.data() + rows * relation.width, to);
         }
     });
-    const std::int64_t nodes = batch_.nodes();
-    for_all(kNodeRanges, threads_, [&](std::int64_t range) {
-        const auto first = static_cast<std::int32_t>(nodes * range / kNodeRanges);
-        const auto end = static_cast<std::int32_t>(nodes * (range + 1) / kNodeRanges);
+    for_node_ranges([&](std::int32_t first, std::int32_t end) {
         for (const Piece& piece : pieces) {
             const Relation& relation = *piece.relation;
             loops_.collect(

@@ -78,7 +78,15 @@ private:
         std::vector<std::int32_t> place;          // the same, with the number in Position::nodes where they are shared
         std::vector<Position> positions;
         std::int64_t table_rows = 0;
-        std::int64_t table = 0;  // first float of its tables
+        std::int64_t table = 0;      // first float of its tables
+        std::size_t first_tile = 0;  // its table tiles
+        std::size_t end_tile = 0;
+    };
+    // Up to kTileRows nodes at a position of a relation.
+    struct TableTile {
+        std::size_t relation;
+        std::int64_t position;
+        std::int64_t first;
     };
     // Consecutive atoms of a relation whose messages are in memory at the same time.
     struct Piece {
@@ -89,13 +97,15 @@ private:
     };
 
     void add_relation(std::size_t number, std::vector<std::int32_t>& stamp);
-    void make_tables(const Relation& relation);
+    void make_tables(std::size_t first, std::size_t end);
     void make_messages(const Relation& relation, std::int64_t first, std::int64_t rows, TileRunner& runner,
                        float* output) const;
     void first_messages();
     void relation_messages(const Relation& relation);
-    void collect(std::span<const Piece> pieces);
-    void collect_on_threads();
+    void messages_on_threads();
+    void pieces_on_threads(std::span<const Piece> pieces);
+    template <typename Collect>
+    void for_node_ranges(Collect&& collect);
     void update();
 
     const NetworkShape& shape_;
@@ -105,6 +115,7 @@ private:
     std::int64_t width_;  // padded embedding
     std::int32_t threads_;
     std::vector<Relation> relations_;
+    std::vector<TableTile> table_tiles_;
     std::vector<std::int32_t> degree_;
     Floats x_;
     Floats states_;

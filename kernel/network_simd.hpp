@@ -162,7 +162,7 @@ SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::
             const std::int32_t node = messages.node[atom * messages.arity + p];
             if (node < first || node >= end) continue;
             const float* message = messages.values + atom * messages.stride + p * width;
-            float* state = states + node * 2 * width;
+            float* state = states + std::int64_t{node} * 2 * width;
             if constexpr (kind == Aggregation::kSmoothMaximum) {
                 collect_smooth(message, width, sharpness, state);
             } else if constexpr (kind == Aggregation::kMaximum) {

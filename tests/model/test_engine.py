@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from tests.model.networks import ARITIES, network_of
 from tests.model.random_graphs import RandomBatch, random_batch
 
 from saltus.domains.generated import generated_task
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, PolicyError
 from saltus.graph import ENCODINGS, assemble
 from saltus.lookahead import lookahead
 from saltus.model import AGGREGATIONS, RelationalNetwork, make_layout
@@ -112,6 +114,53 @@ def test_threads_change_no_bit(encoding: str, aggregation: str) -> None:
         for threads in (2, 5):
             assert engine.q_values(batch, threads=threads).tobytes() == wanted.tobytes()
         assert_same(network, batch)
+
+
+def test_threads_change_no_bit_where_messages_do_not_fit_into_memory_at_once() -> None:
+    batch = random_batch(1, (2, 3), "ad", graphs=1, atoms=200_000, nodes=5000)
+    assert 16 * len(batch.arguments) > 1 << 22
+    engine = engine_of(network_of("ad", arities=(2, 3), layers=2))
+    assert engine.q_values(batch, threads=2).tobytes() == engine.q_values(batch, threads=1).tobytes()
+
+
+def test_an_empty_batch() -> None:
+    none, start = np.zeros(0, np.int32), np.zeros(1, np.int32)
+    batch = replace(
+        random_batch(0, ARITIES, "ad"),
+        graph_offset=start,
+        object_count=none,
+        arguments=none,
+        argument_offset=np.zeros(len(ARITIES) + 1, np.int64),
+        candidate_node=none,
+        candidate_graph=none,
+    )
+    assert len(engine_of(network_of("ad")).q_values(batch)) == 0
+
+
+def test_a_loaded_engine_is_that_of_the_network() -> None:
+    """The file is read without PyTorch."""
+    path = POLICIES / "ferry.safetensors"
+    policy = load_policy_file(path)
+    arities = tuple(relation.arity for relation in policy.vocabulary)
+    batch = random_batch(0, arities, policy.encoding.kind)
+    assert Engine.load(path).q_values(batch).tobytes() == Engine.of(policy.network).q_values(batch).tobytes()
+    program = (
+        f"import sys; from saltus.model.engine import Engine; Engine.load({str(path)!r}); print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "policy.safetensors"
+    path.write_bytes(b"no policy")
+    with pytest.raises(PolicyError, match="not a policy file"):
+        Engine.load(path)
+    content = bytearray((POLICIES / "ferry.safetensors").read_bytes())
+    content[-4:] = np.array([np.nan], "<f4").tobytes()
+    path.write_bytes(content)
+    with pytest.raises(PolicyError, match="not finite"):
+        Engine.load(path)
 
 
 def test_layers_of_a_call() -> None:

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load
 
 from saltus import _kernel
 from saltus.errors import ConfigurationError
 from saltus.graph import ENCODINGS, Candidate
-from saltus.model.schema import MAPS, weight_shapes
+from saltus.model.description import opened
+from saltus.model.schema import MAPS, check_header, weight_shapes
 from saltus.model.spec import AGGREGATIONS, ModelSpec
+from saltus.model.tensor_file import DamageError, read_header
 
 if TYPE_CHECKING:
     from saltus.model.layout import BatchArrays
@@ -68,6 +71,19 @@ class Engine:
         """The engine of a PyTorch network, with a copy of its weights."""
         weights = {name: value.detach().cpu().float().numpy() for name, value in network.state_dict().items()}
         return cls(network.arities, network.encoding, network.spec, weights, instructions)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Engine:
+        """The engine of a policy file, which is checked as `load_policy_file` does, without PyTorch."""
+        with opened(path) as file:
+            header = read_header(file)
+            description = check_header(header)
+            file.seek(0)
+            weights = load(file.read(header.size))
+            for name, value in weights.items():
+                if not np.isfinite(value).all():
+                    raise DamageError(f"weights {name}: some are not finite numbers")
+        return cls(description.arities, description.encoding.kind, description.model, weights)
 
     @property
     def instructions(self) -> str:

@@ -10,6 +10,8 @@ namespace saltus {
 
 namespace {
 
+constexpr std::int64_t kWorthThreads = 1 << 13;  // nodes below which one thread reads the values as fast
+
 void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(std::string("network: ") + what);
 }
@@ -28,7 +30,7 @@ public:
           batch_(batch),
           x_(x.data()),
           width_(padded(shape.embedding)),
-          threads_(threads),
+          threads_(std::int64_t{batch.nodes()} >= kWorthThreads ? threads : 1),
           values_(static_cast<std::size_t>(batch.candidates())) {}
 
     // From the candidate's node and the objects of its graph.
@@ -78,7 +80,7 @@ private:
     // values[i] = the readout's only output for row i; `run` computes a tile of them.
     template <typename Run>
     void read(std::int64_t count, std::vector<float>& values, Run&& run) {
-        for_all(tile_count(count), count * width_ > (1 << 18) ? threads_ : 1, [&](std::int64_t tile) {
+        for_all(tile_count(count), threads_, [&](std::int64_t tile) {
             TileRunner runner(loops_, weights_.readout);
             const std::int64_t outputs = weights_.readout.last().outputs;
             Floats output(kTileRows * outputs);

@@ -62,9 +62,9 @@ MessagePassing::MessagePassing(const NetworkShape& shape, const NetworkWeights& 
     std::int64_t widest = 0;
     for (Relation& relation : relations_) {
         relation.table = threads_ > 1 ? table : 0;  // one thread makes the tables of one relation after the other
-        table += relation.table_rows * relation.width;
-        most = std::max(most, relation.table_rows * relation.width);
-        widest = std::max(widest, relation.width);
+        table += relation.table_rows * relation.hidden;
+        most = std::max(most, relation.table_rows * relation.hidden);
+        widest = std::max({widest, relation.width, relation.hidden});
     }
     tables_ = Floats(threads_ > 1 ? table : most);
     zeros_ = Floats(widest, 0);
@@ -89,6 +89,7 @@ void MessagePassing::add_relation(std::size_t number, std::vector<std::int32_t>&
     relation.arity = shape_.arity[number];
     relation.atoms = slots / relation.arity;
     relation.width = relation.arity * width_;
+    relation.hidden = relation.network->first().outputs;
     relation.arguments = batch_.arguments.data() + first;
     relation.place.assign(relation.arguments, relation.arguments + slots);
     relation.positions.resize(static_cast<std::size_t>(relation.arity));
@@ -149,7 +150,7 @@ void MessagePassing::first_messages() {
     for (const Relation& relation : relations_) {
         TileRunner runner(loops_, *relation.network);
         outputs.emplace_back(kTileRows * relation.width);
-        loops_.add_rows(nullptr, 0, 1, relation.network->first().bias.data(), relation.width, true, runner.hidden());
+        loops_.add_rows(nullptr, 0, 1, relation.network->first().bias.data(), relation.hidden, true, runner.hidden());
         runner.finish(1, outputs.back().data());
     }
     for_node_ranges([&](std::int32_t first, std::int32_t end) {
@@ -169,9 +170,9 @@ void MessagePassing::make_tables(std::size_t first, std::size_t end) {
         const Position& position = relation.positions[static_cast<std::size_t>(tile.position)];
         const std::int64_t rows = std::min(kTileRows, static_cast<std::int64_t>(position.nodes.size()) - tile.first);
         loops_.multiply({x_.data(), width_, position.nodes.data() + tile.first, 1}, rows, width_,
-                        relation.network->first().weight.data() + tile.position * width_ * relation.width,
-                        relation.width, zeros_.data(),
-                        tables_.data() + relation.table + (position.table + tile.first) * relation.width);
+                        relation.network->first().weight.data() + tile.position * width_ * relation.hidden,
+                        relation.hidden, zeros_.data(),
+                        tables_.data() + relation.table + (position.table + tile.first) * relation.hidden);
     });
 }
 
@@ -185,19 +186,19 @@ void MessagePassing::make_messages(const Relation& relation, std::int64_t first,
     for (std::int64_t p = 0; p < relation.arity; ++p) {
         const Position& position = relation.positions[static_cast<std::size_t>(p)];
         if (position.is_shared())
-            parts.push_back({tables_.data() + relation.table + position.table * relation.width, relation.width,
+            parts.push_back({tables_.data() + relation.table + position.table * relation.hidden, relation.hidden,
                              place + p, relation.arity});
     }
     const bool all = parts.size() == relation.positions.size();
-    loops_.add_rows(parts.data(), static_cast<std::int64_t>(parts.size()), rows, map.bias.data(), relation.width, all,
+    loops_.add_rows(parts.data(), static_cast<std::int64_t>(parts.size()), rows, map.bias.data(), relation.hidden, all,
                     runner.hidden());
     if (!all) {
         for (std::int64_t p = 0; p < relation.arity; ++p)
             if (!relation.positions[static_cast<std::size_t>(p)].is_shared())
                 loops_.multiply({x_.data(), width_, place + p, relation.arity}, rows, width_,
-                                map.weight.data() + p * width_ * relation.width, relation.width, nullptr,
+                                map.weight.data() + p * width_ * relation.hidden, relation.hidden, nullptr,
                                 runner.hidden());
-        loops_.mish(runner.hidden(), rows * relation.width);
+        loops_.mish(runner.hidden(), rows * relation.hidden);
     }
     runner.finish(rows, output);
 }

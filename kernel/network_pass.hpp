@@ -73,7 +73,8 @@ private:
         const Perceptron* network = nullptr;
         std::int64_t arity = 0;
         std::int64_t atoms = 0;
-        std::int64_t width = 0;
+        std::int64_t width = 0;                   // of an atom's messages
+        std::int64_t hidden = 0;                  // of the hidden layer
         const std::int32_t* arguments = nullptr;  // [atoms, arity]
         std::vector<std::int32_t> place;          // the same, with the number in Position::nodes where they are shared
         std::vector<Position> positions;

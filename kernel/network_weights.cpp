@@ -55,8 +55,10 @@ public:
 
     Perceptron perceptron(Width in, Width out, std::int64_t hidden_layers) {
         Perceptron result;
-        for (std::int64_t i = 0; i < hidden_layers; ++i) result.maps.push_back(linear(in, in));
-        result.maps.push_back(linear(in, out));
+        const Width hidden{1, in.total()};
+        result.maps.push_back(linear(in, hidden));
+        for (std::int64_t i = 1; i < hidden_layers; ++i) result.maps.push_back(linear(hidden, hidden));
+        result.maps.push_back(linear(hidden, out));
         return result;
     }
 

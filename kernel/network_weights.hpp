@@ -1,7 +1,7 @@
 // Network weights: those of a policy, padded so that every loop runs over whole vectors.
 //
-// A width is a number of blocks, one per embedding that it came from; each block is padded on its own. Padded weights
-// are 0, and so are the values computed with them.
+// The width of an input or output is a number of blocks, one per embedding; each block is padded on its own. A hidden
+// layer is one block. Padded weights are 0, and so are the values computed with them.
 #pragma once
 
 #include <cstdint>

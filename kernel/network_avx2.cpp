@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kWidth = 8;
 constexpr int kRows = 6;
+constexpr int kColumns = 2;
 typedef float Vec __attribute__((vector_size(4 * kWidth)));
 typedef std::uint32_t Ints __attribute__((vector_size(4 * kWidth)));
 

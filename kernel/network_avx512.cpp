@@ -11,7 +11,8 @@ namespace saltus::avx512 {
 namespace {
 
 constexpr int kWidth = 16;
-constexpr int kRows = 12;
+constexpr int kRows = 6;
+constexpr int kColumns = 4;
 typedef float Vec __attribute__((vector_size(4 * kWidth)));
 typedef std::uint32_t Ints __attribute__((vector_size(4 * kWidth)));
 

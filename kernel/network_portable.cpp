@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kWidth = 4;
 constexpr int kRows = 4;
+constexpr int kColumns = 2;
 typedef float Vec __attribute__((vector_size(4 * kWidth)));
 typedef std::uint32_t Ints __attribute__((vector_size(4 * kWidth)));
 

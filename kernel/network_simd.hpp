@@ -1,9 +1,9 @@
 // Network SIMD: the loops of network_loops.hpp, written with a vector type `Vec` of kWidth floats.
 //
-// Included by one source file per instruction set, which is compiled with that set's flags and defines, in the
-// namespace given by SALTUS_SET: Vec, Ints (unsigned), kWidth, kRows, maximum, minimum, greater (select) and
-// reciprocal. Nothing here may call an inline function of the standard library: the linker could use its copy, compiled
-// for newer machines, everywhere.
+// Included by one source file per instruction set, which is compiled with that set's flags. In the namespace SALTUS_SET
+// it defines Vec, Ints (unsigned), kWidth; kRows and kColumns (vectors), the size of a block of a product that stays in
+// registers; maximum, minimum, greater (which selects) and reciprocal. Nothing here may call an inline function of the
+// standard library: the linker could use its copy, compiled for newer machines, everywhere.
 #pragma once
 
 #include "network_loops.hpp"
@@ -99,14 +99,15 @@ void multiply(Rows input, std::int64_t rows, std::int64_t inputs, const float* w
     for (; padded < rows || padded % kRows != 0; ++padded)
         start[padded] = row_of(input, padded < rows ? padded : rows - 1);
     std::int64_t column = 0;
-    for (; column + 2 * kWidth <= outputs; column += 2 * kWidth)
-        for (std::int64_t row = 0; row < padded; row += kRows)
-            multiply_block<2>(start + row, inputs, weights + column, outputs, bias != nullptr ? bias + column : nullptr,
-                              output + row * outputs + column);
-    for (; column < outputs; column += kWidth)
-        for (std::int64_t row = 0; row < padded; row += kRows)
-            multiply_block<1>(start + row, inputs, weights + column, outputs, bias != nullptr ? bias + column : nullptr,
-                              output + row * outputs + column);
+    auto pass = [&]<int Columns>() __attribute__((always_inline)) {
+        for (; column + Columns * kWidth <= outputs; column += Columns * kWidth)
+            for (std::int64_t row = 0; row < padded; row += kRows)
+                multiply_block<Columns>(start + row, inputs, weights + column, outputs,
+                                        bias != nullptr ? bias + column : nullptr, output + row * outputs + column);
+    };
+    if constexpr (kColumns > 2) pass.template operator()<kColumns>();
+    pass.template operator()<2>();
+    pass.template operator()<1>();
 }
 
 void mish(float* values, std::int64_t count) {

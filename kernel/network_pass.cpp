@@ -11,7 +11,7 @@ constexpr std::int64_t kWorthThreads = 1 << 14;  // messages of a layer below wh
 constexpr std::int64_t kMessageFloats =
     1 << 22;  // most messages in memory at a time with threads, unless a piece has more
 constexpr std::int64_t kTilesPerTask = 8;
-constexpr std::int64_t kNodeRanges = 64;
+constexpr std::int64_t kRangesPerThread = 2;  // every range reads all targets: few of them
 
 }  // namespace
 
@@ -51,10 +51,13 @@ MessagePassing::MessagePassing(const NetworkShape& shape, const NetworkWeights& 
                                const NetworkBatch& batch, std::int32_t threads)
     : shape_(shape), weights_(weights), loops_(loops), batch_(batch), width_(padded(shape.embedding)) {
     const auto slots = static_cast<std::int64_t>(batch.arguments.size());
-    threads_ = slots < kWorthThreads ? 1 : std::max(1, threads);
+    threads_ = slots < kWorthThreads
+                   ? 1
+                   : static_cast<std::int32_t>(useful_threads(static_cast<std::size_t>(std::max(1, threads))));
     const std::int64_t nodes = batch.nodes();
     degree_.assign(static_cast<std::size_t>(nodes), 0);
     for (const std::int32_t node : batch.arguments) ++degree_[static_cast<std::size_t>(node)];
+    cut_node_ranges();
     std::vector<std::int32_t> stamp(static_cast<std::size_t>(nodes), -1);
     for (std::size_t i = 0; i < shape.arity.size(); ++i) add_relation(i, stamp);
     std::int64_t table = 0;
@@ -135,12 +138,23 @@ const Floats& MessagePassing::run(std::int64_t layers) {
 // Calls collect(first, end) for ranges that cover all nodes. A node's messages are collected by one thread, in order.
 template <typename Collect>
 void MessagePassing::for_node_ranges(Collect&& collect) {
-    const std::int64_t nodes = batch_.nodes();
-    const std::int64_t ranges = threads_ > 1 ? kNodeRanges : 1;
-    for_all(ranges, threads_, [&](std::int64_t range) {
-        collect(static_cast<std::int32_t>(nodes * range / ranges),
-                static_cast<std::int32_t>(nodes * (range + 1) / ranges));
+    for_all(static_cast<std::int64_t>(range_.size()) - 1, threads_, [&](std::int64_t number) {
+        collect(range_[static_cast<std::size_t>(number)], range_[static_cast<std::size_t>(number) + 1]);
     });
+}
+
+// Ranges with about the same number of messages.
+void MessagePassing::cut_node_ranges() {
+    const std::int64_t ranges = threads_ > 1 ? kRangesPerThread * threads_ : 1;
+    const auto slots = static_cast<std::int64_t>(batch_.arguments.size());
+    range_.push_back(0);
+    std::int64_t passed = 0;
+    for (std::int32_t node = 0; node < batch_.nodes(); ++node) {
+        passed += degree_[static_cast<std::size_t>(node)];
+        const auto wanted = static_cast<std::int64_t>(range_.size());
+        if (wanted < ranges && passed * ranges >= wanted * slots) range_.push_back(node + 1);
+    }
+    range_.push_back(batch_.nodes());
 }
 
 // All embeddings are 0: the first hidden layer is Mish of its bias.

@@ -107,6 +107,7 @@ private:
     void pieces_on_threads(std::span<const Piece> pieces);
     template <typename Collect>
     void for_node_ranges(Collect&& collect);
+    void cut_node_ranges();
     void update();
 
     const NetworkShape& shape_;
@@ -118,6 +119,7 @@ private:
     std::vector<Relation> relations_;
     std::vector<TableTile> table_tiles_;
     std::vector<std::int32_t> degree_;
+    std::vector<std::int32_t> range_;  // first node of every range of nodes, and the end
     Floats x_;
     Floats states_;
     Floats tables_;

@@ -59,13 +59,19 @@ Output<T> give(std::vector<T>&& values) {
 }
 
 // Result of work(), computed with the interpreter lock released. A signal that arrives meanwhile stops it as it would
-// stop Python code; since Python handles signals on its main thread only, other threads are not interrupted.
+// stop Python code; since Python handles signals on its main thread only, other threads are not interrupted. So does
+// the Python function `check`, if there is one, by raising an exception.
 template <typename Work>
-auto interruptibly(Work&& work) {
+auto interruptibly(Work&& work, nb::handle check = {}) {
     bool signalled = false;
     Interrupt interrupt([&] {
         nb::gil_scoped_acquire acquire;
         signalled = PyErr_CheckSignals() != 0;
+        if (!signalled && check.is_valid()) {
+            PyObject* result = PyObject_CallNoArgs(check.ptr());
+            signalled = result == nullptr;
+            Py_XDECREF(result);
+        }
         return signalled;
     });
     const Interrupt::Scope scope(&interrupt);
@@ -419,10 +425,12 @@ void make_network(Network* self, Input<std::int32_t> arity, std::int64_t embeddi
 Output<float> q_values(const Network& network, Input<std::int32_t> graph_offset, Input<std::int32_t> object_count,
                        Input<std::int64_t> argument_offset, Input<std::int32_t> arguments,
                        Input<std::int32_t> candidate_node, Input<std::int32_t> candidate_graph,
-                       Input<std::int32_t> source_graph, std::int64_t layers, std::int32_t threads) {
+                       Input<std::int32_t> source_graph, std::int64_t layers, std::int32_t threads,
+                       const std::optional<nb::callable>& check) {
     const NetworkBatch batch{view(graph_offset),   view(object_count),    view(argument_offset), view(arguments),
                              view(candidate_node), view(candidate_graph), view(source_graph)};
-    return give(interruptibly([&] { return network.q_values(batch, layers, threads); }));
+    return give(interruptibly([&] { return network.q_values(batch, layers, threads); },
+                              check ? nb::handle(*check) : nb::handle()));
 }
 
 // Every query is (task, state, positive goals, negative goals, the tree's ten arrays in the order of GraphQuery).
@@ -541,7 +549,7 @@ void define_network(nb::module_& module) {
              "readout"_a, "object_network"_a, "norm"_a, "weights"_a, "instructions"_a)
         .def_prop_ro("instructions", [](const Network& network) { return std::string(network.instructions()); })
         .def("q_values", &q_values, "graph_offset"_a, "object_count"_a, "argument_offset"_a, "arguments"_a,
-             "candidate_node"_a, "candidate_graph"_a, "source_graph"_a, "layers"_a, "threads"_a);
+             "candidate_node"_a, "candidate_graph"_a, "source_graph"_a, "layers"_a, "threads"_a, "check"_a.none());
 }
 
 // Overloads for one number type. Results are written to arrays of the caller, which must not be converted.

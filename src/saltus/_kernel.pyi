@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,7 @@ class Network:
         source_graph: NDArray[np.int32],
         layers: int,
         threads: int,
+        check: Callable[[], None] | None,
     ) -> NDArray[np.float32]: ...
 
 def mish(x: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], threads: int) -> None: ...

@@ -13,11 +13,11 @@ from tests.conftest import ROOT
 
 from saltus.cli.main import run
 from saltus.domains import DOMAINS
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, PolicyError
 from saltus.graph import ENCODINGS, EncodingSpec, Vocabulary, assemble
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
-from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
+from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.pddl import Domain, Source, parse_domain
 from saltus.policy.catalogue import POLICIES, bundled_policies
 from saltus.policy.exit_codes import ExitCode

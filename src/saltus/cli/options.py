@@ -12,7 +12,8 @@ import typer
 
 from saltus.errors import ConfigurationError, shorten
 from saltus.lookahead import LookaheadSpec
-from saltus.policy.catalogue import DEVICES, refuse_lookahead
+from saltus.model.device import DEVICES
+from saltus.policy.catalogue import refuse_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import PlanJob

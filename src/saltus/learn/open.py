@@ -24,8 +24,9 @@ from saltus.learn.larger import larger_tasks, similar_tasks
 from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.run import Run
 from saltus.learn.trainer import Trainer
+from saltus.model.device import find_device
 from saltus.model.policy_file import load_policy_file
-from saltus.policy.catalogue import find_device, policy_file_for
+from saltus.policy.catalogue import policy_file_for
 from saltus.policy.policies import YARDSTICKS
 
 

@@ -7,20 +7,18 @@ twin. The kernel picks the fastest instruction set of the machine; the result do
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load
 
 from saltus import _kernel
 from saltus.errors import ConfigurationError
 from saltus.graph import ENCODINGS, Candidate
-from saltus.model.description import opened
-from saltus.model.schema import MAPS, check_header, weight_shapes
+from saltus.model.schema import MAPS, weight_shapes
 from saltus.model.spec import AGGREGATIONS, ModelSpec
-from saltus.model.tensor_file import DamageError, read_header
+from saltus.model.weights import load_weights
 
 if TYPE_CHECKING:
     from saltus.model.layout import BatchArrays
@@ -28,6 +26,9 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = ("avx512", "avx2", "portable")
 """Instruction sets that the kernel has loops for, the fastest first."""
+
+INSTRUCTIONS_VARIABLE = "SALTUS_INSTRUCTIONS"
+"""Environment variable that names the instruction set to use in place of the machine's fastest."""
 
 READOUTS = {Candidate.STATE_NODE: 0, Candidate.ACTION_NODE: 0, Candidate.GRAPH: 1, Candidate.PAIR: 2}
 """The kernel's number of each readout."""
@@ -42,10 +43,15 @@ class Engine:
         encoding: str,
         spec: ModelSpec,
         weights: Mapping[str, NDArray[Any]],
-        instructions: str = "",
+        instructions: str | None = None,
     ) -> None:
-        """From the weights by their names in a policy file. An instruction set other than the machine's fastest is for
-        tests; a `ConfigurationError` says that the machine has none of that name."""
+        """From the weights by their names in a policy file.
+
+        `instructions` is one of `INSTRUCTIONS` (default: what `SALTUS_INSTRUCTIONS` says, else the machine's fastest);
+        a set that the machine does not have is a `ConfigurationError`.
+        """
+        if instructions is None:
+            instructions = os.environ.get(INSTRUCTIONS_VARIABLE, "")
         self.spec = spec
         self.arities = tuple(arities)
         self.parts = ENCODINGS[encoding]
@@ -67,22 +73,15 @@ class Engine:
             raise ConfigurationError(f"engine: {error}") from None
 
     @classmethod
-    def of(cls, network: RelationalNetwork, instructions: str = "") -> Engine:
+    def of(cls, network: RelationalNetwork, instructions: str | None = None) -> Engine:
         """The engine of a PyTorch network, with a copy of its weights."""
         weights = {name: value.detach().cpu().float().numpy() for name, value in network.state_dict().items()}
         return cls(network.arities, network.encoding, network.spec, weights, instructions)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Engine:
-        """The engine of a policy file, which is checked as `load_policy_file` does, without PyTorch."""
-        with opened(path) as file:
-            header = read_header(file)
-            description = check_header(header)
-            file.seek(0)
-            weights = load(file.read(header.size))
-            for name, value in weights.items():
-                if not np.isfinite(value).all():
-                    raise DamageError(f"weights {name}: some are not finite numbers")
+        """The engine of a policy file."""
+        description, weights = load_weights(path)
         return cls(description.arities, description.encoding.kind, description.model, weights)
 
     @property
@@ -90,11 +89,24 @@ class Engine:
         """The instruction set in use, one of `INSTRUCTIONS`."""
         return self._network.instructions
 
+    @property
+    def device(self) -> str:
+        """cpu."""
+        return "cpu"
+
     def q_values(
-        self, batch: BatchArrays, threads: int | None = None, *, layers: int | None = None
+        self,
+        batch: BatchArrays,
+        threads: int | None = None,
+        *,
+        layers: int | None = None,
+        check: Callable[[], None] | None = None,
     ) -> NDArray[np.float32]:
         """Q-values [candidates] after `layers` layers (default: as specified), on `threads` threads (default: one per
-        core). A batch that does not fit the network is refused with a `ConfigurationError`."""
+        core). A batch that does not fit the network is refused with a `ConfigurationError`.
+
+        `check` is called about every 50 ms; what it raises ends the pass.
+        """
         try:
             return self._network.q_values(
                 batch.graph_offset,
@@ -106,6 +118,7 @@ class Engine:
                 batch.source_graph,
                 layers if layers is not None else self.spec.layers,
                 threads or os.cpu_count() or 1,
+                check,
             )
         except (TypeError, ValueError) as error:
             raise ConfigurationError(f"engine: {error}") from None

@@ -67,7 +67,7 @@ docs: $(VENV)/.extra-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "==> The site is in build/site; to read it with search: $(BIN)/python -m http.server -d build/site"
 
-# Figures against other libraries.
+# Figures against other libraries, and of planning against PyTorch.
 bench: $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/read.py
 	$(BIN)/python benchmarks/lookahead.py

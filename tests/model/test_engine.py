@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,13 @@ from tests.model.random_graphs import RandomBatch, random_batch
 
 from saltus.domains.generated import generated_task
 from saltus.errors import ConfigurationError, PolicyError
-from saltus.graph import ENCODINGS, assemble
-from saltus.lookahead import lookahead
+from saltus.graph import ENCODINGS
+from saltus.lookahead import Situation
 from saltus.model import AGGREGATIONS, RelationalNetwork, make_layout
-from saltus.model.engine import INSTRUCTIONS, Engine
+from saltus.model.engine import INSTRUCTIONS, INSTRUCTIONS_VARIABLE, Engine
 from saltus.model.policy_file import load_policy_file
+from saltus.model.torch_scorer import TorchScorer
+from saltus.policy import LearnedPolicy, Rollout, run_rollout
 from saltus.policy.catalogue import POLICIES
 
 pytestmark = pytest.mark.kernel
@@ -36,19 +39,19 @@ def is_available(instructions: str) -> bool:
         return False
 
 
-def engine_of(network: RelationalNetwork, instructions: str = "") -> Engine:
+def engine_of(network: RelationalNetwork, instructions: str | None = "") -> Engine:
     return Engine.of(network, instructions)
 
 
-def twin_values(network: RelationalNetwork, batch: object, *, plain: bool = True) -> NDArray[np.float64]:
+def twin_values(network: RelationalNetwork, batch: object) -> NDArray[np.float64]:
     """Q-values by PyTorch, in the precision of the network."""
     with torch.inference_mode():
         layout = make_layout(batch, network.arities)  # type: ignore[arg-type]
-        values: NDArray[np.float64] = network(layout, plain=plain).q.numpy()
+        values: NDArray[np.float64] = network(layout, plain=True).q.numpy()
         return values
 
 
-def assert_same(network: RelationalNetwork, batch: RandomBatch, instructions: str = "") -> None:
+def assert_same(network: RelationalNetwork, batch: RandomBatch, instructions: str | None = "") -> None:
     wanted = twin_values(network, batch)
     found = engine_of(network, instructions).q_values(batch)
     assert found.dtype == np.float32
@@ -171,18 +174,56 @@ def test_layers_of_a_call() -> None:
     assert np.allclose(engine_of(network).q_values(batch, layers=7), wanted, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("path", sorted(POLICIES.glob("*.safetensors")), ids=lambda path: path.stem)
-def test_bundled_policies_on_real_trees(path: Path) -> None:
-    """1e-4 from the fast pass of PyTorch, and the same decision unless two Q-values are that close."""
-    policy = load_policy_file(path)
-    task = generated_task(path.stem, "easy", 9, 10, 3)
-    tree = lookahead(task, spec=policy.lookahead)
-    batch = assemble([(tree, None)], policy.vocabulary, policy.encoding)
-    wanted = twin_values(policy.network, batch, plain=False)
-    found = Engine.of(policy.network).q_values(batch)
-    assert len(found) == len(tree) - 1 > 1
-    assert np.abs(found - wanted).max() <= 1e-4
-    assert wanted[found.argmax()] >= wanted.max() - 2e-4
+def test_bundled_policies_on_real_trees(path: Path, instructions: str) -> None:
+    """Along rollouts: 1e-4 from the fast pass of PyTorch, and the same decision unless two Q-values are that close."""
+    if not is_available(instructions):
+        pytest.skip(f"this machine has no {instructions}")
+    file = load_policy_file(path)
+    fast = LearnedPolicy.of(file, Engine.of(file.network, instructions))
+    slow = LearnedPolicy.of(file, TorchScorer(file.network))
+    compared = 0
+    for seed in range(2):
+        rollout = Rollout(generated_task(path.stem, "easy", 9, 10, seed))
+        for step in islice(run_rollout(fast, rollout), 4):
+            wanted = slow.decide([Situation(rollout.task, step.state, rollout.goal)])[0].q
+            tolerance = 1e-4 * max(1, np.abs(wanted).max())
+            assert np.abs(step.q - wanted).max() <= tolerance
+            assert wanted[step.q.argmax()] >= wanted.max() - 2 * tolerance
+            compared += len(wanted)
+    assert compared > 100
+
+
+def test_the_environment_names_the_instruction_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, batch = network_of("ad"), random_batch(0, ARITIES, "ad")
+    monkeypatch.setenv(INSTRUCTIONS_VARIABLE, "portable")
+    assert Engine.of(network).instructions == "portable"
+    assert Engine.of(network).q_values(batch).tobytes() == Engine.of(network, "portable").q_values(batch).tobytes()
+    assert_same(network, batch, None)
+    monkeypatch.setenv(INSTRUCTIONS_VARIABLE, "mmx")
+    with pytest.raises(ConfigurationError, match="SALTUS_INSTRUCTIONS=mmx: this machine has no such instruction set"):
+        Engine.of(network)
+    fastest = next(name for name in INSTRUCTIONS if is_available(name))
+    for ordinary in ("", None):
+        monkeypatch.delenv(INSTRUCTIONS_VARIABLE) if ordinary is None else monkeypatch.setenv(INSTRUCTIONS_VARIABLE, "")
+        assert Engine.of(network).instructions == fastest
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_pass_can_be_ended(threads: int) -> None:
+    """It would take days."""
+
+    class Enough(Exception):  # noqa: N818
+        pass
+
+    def check() -> None:
+        raise Enough
+
+    batch = random_batch(0, ARITIES, "ad", atoms=3000, nodes=400)
+    with pytest.raises(Enough):
+        engine_of(network_of("ad")).q_values(batch, threads, layers=10**9, check=check)
+    assert len(engine_of(network_of("ad")).q_values(batch, threads, check=lambda: None)) > 0
 
 
 @pytest.mark.parametrize(

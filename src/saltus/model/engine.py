@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus import _kernel
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, shorten
 from saltus.graph import ENCODINGS, Candidate
 from saltus.model.schema import MAPS, weight_shapes
 from saltus.model.spec import AGGREGATIONS, ModelSpec
@@ -50,8 +50,10 @@ class Engine:
         `instructions` is one of `INSTRUCTIONS` (default: what `SALTUS_INSTRUCTIONS` says, else the machine's fastest);
         a set that the machine does not have is a `ConfigurationError`.
         """
+        place = "engine"
         if instructions is None:
             instructions = os.environ.get(INSTRUCTIONS_VARIABLE, "")
+            place = f"{INSTRUCTIONS_VARIABLE}={shorten(instructions)}" if instructions else place
         self.spec = spec
         self.arities = tuple(arities)
         self.parts = ENCODINGS[encoding]
@@ -70,7 +72,7 @@ class Engine:
                 instructions,
             )
         except ValueError as error:
-            raise ConfigurationError(f"engine: {error}") from None
+            raise ConfigurationError(f"{place}: {_reason(error)}") from None
 
     @classmethod
     def of(cls, network: RelationalNetwork, instructions: str | None = None) -> Engine:
@@ -121,7 +123,12 @@ class Engine:
                 check,
             )
         except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"engine: {error}") from None
+            raise ConfigurationError(f"engine: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """The kernel's message without the name of its part."""
+    return str(error).removeprefix("network: ")
 
 
 def _flat_weights(

@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SANITIZED := build/sanitize
+SMALL := build/small
 KERNEL := CMakeLists.txt $(wildcard kernel/*.cpp kernel/*.hpp)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Requirements of an extra, one per line: installing them does not build the kernel again.
 LIST_EXTRA := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
   print(*project["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: demo test lint types check sanitize fuzz docs bench solvable clean
+.PHONY: demo train test lint types check sanitize small fuzz docs bench solvable clean
 
 demo: BLOCKS := examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 demo: $(VENV)/.installed
@@ -23,6 +24,9 @@ demo: $(VENV)/.installed
 	@echo "==> Checking the plan with the independent validator"
 	$(BIN)/saltus validate $(BLOCKS) build/demo.plan
 	@echo "==> Done. Next: . $(BIN)/activate, then saltus --help, or the tutorial in docs/tutorial.md"
+
+# PyTorch, for training and GPUs.
+train: $(VENV)/.extra-train
 
 test: lint types check sanitize
 
@@ -43,6 +47,16 @@ sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
 	$(BIN)/python -m pytest -m kernel -n 2 -q
 
+# What works without PyTorch, in an environment that does not have it. The wheel takes the kernel that is built already.
+small: $(VENV)/.installed
+	rm -f $(SMALL)/*.whl
+	$(PYTHON) -m venv $(SMALL)
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w $(SMALL) .
+	$(SMALL)/bin/python -m pip install --quiet -c constraints.txt hypothesis pytest $(SMALL)/*.whl
+	$(SMALL)/bin/python -m pip install --quiet --force-reinstall --no-deps $(SMALL)/*.whl
+	! $(SMALL)/bin/python -c "import torch" 2> /dev/null
+	$(SMALL)/bin/python -m pytest -q tests/test_without_pytorch.py
+
 # Mutated inputs of every kind for some minutes; what fails is saved in build/fuzz.
 fuzz: MINUTES ?= 10
 fuzz: $(VENV)/.extra-dev
@@ -53,7 +67,7 @@ docs: $(VENV)/.extra-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "==> The site is in build/site; to read it with search: $(BIN)/python -m http.server -d build/site"
 
-# Figures against other libraries.
+# Figures against other libraries, and of planning against PyTorch.
 bench: $(VENV)/.extra-bench
 	$(BIN)/python benchmarks/read.py
 	$(BIN)/python benchmarks/lookahead.py

@@ -17,6 +17,7 @@
 #include "ground.hpp"
 #include "interrupt.hpp"
 #include "lookahead.hpp"
+#include "network.hpp"
 #include "places.hpp"
 #include "reader.hpp"
 #include "relaxation.hpp"
@@ -58,13 +59,19 @@ Output<T> give(std::vector<T>&& values) {
 }
 
 // Result of work(), computed with the interpreter lock released. A signal that arrives meanwhile stops it as it would
-// stop Python code; since Python handles signals on its main thread only, other threads are not interrupted.
+// stop Python code; since Python handles signals on its main thread only, other threads are not interrupted. So does
+// the Python function `check`, if there is one, by raising an exception.
 template <typename Work>
-auto interruptibly(Work&& work) {
+auto interruptibly(Work&& work, nb::handle check = {}) {
     bool signalled = false;
     Interrupt interrupt([&] {
         nb::gil_scoped_acquire acquire;
         signalled = PyErr_CheckSignals() != 0;
+        if (!signalled && check.is_valid()) {
+            PyObject* result = PyObject_CallNoArgs(check.ptr());
+            signalled = result == nullptr;
+            Py_XDECREF(result);
+        }
         return signalled;
     });
     const Interrupt::Scope scope(&interrupt);
@@ -400,6 +407,32 @@ void gather_active(Matrix<const Real> x, Matrix<const Real> table, Matrix<const 
                                 biases.data(), biases.data() + width, residual.data(), active.data(), threads);
 }
 
+void make_network(Network* self, Input<std::int32_t> arity, std::int64_t embedding, std::int64_t hidden_layers,
+                  std::int32_t aggregation, double sharpness, std::int32_t readout, bool object_network, bool norm,
+                  Input<float> weights, const std::string& instructions) {
+    NetworkShape shape{embedding,
+                       hidden_layers,
+                       static_cast<Aggregation>(aggregation),
+                       static_cast<float>(sharpness),
+                       static_cast<Readout>(readout),
+                       object_network,
+                       norm,
+                       copy(arity)};
+    nb::gil_scoped_release release;
+    new (self) Network(std::move(shape), view(weights), instructions);
+}
+
+Output<float> q_values(const Network& network, Input<std::int32_t> graph_offset, Input<std::int32_t> object_count,
+                       Input<std::int64_t> argument_offset, Input<std::int32_t> arguments,
+                       Input<std::int32_t> candidate_node, Input<std::int32_t> candidate_graph,
+                       Input<std::int32_t> source_graph, std::int64_t layers, std::int32_t threads,
+                       const std::optional<nb::callable>& check) {
+    const NetworkBatch batch{view(graph_offset),   view(object_count),    view(argument_offset), view(arguments),
+                             view(candidate_node), view(candidate_graph), view(source_graph)};
+    return give(interruptibly([&] { return network.q_values(batch, layers, threads); },
+                              check ? nb::handle(*check) : nb::handle()));
+}
+
 // Every query is (task, state, positive goals, negative goals, the tree's ten arrays in the order of GraphQuery).
 nb::tuple assemble_graphs(const RelationTables& tables, const nb::list& queries, std::int32_t threads) {
     std::vector<Input<std::int64_t>> wide;
@@ -510,6 +543,15 @@ void define_graphs(nb::module_& module) {
     module.def("assemble_graphs", &assemble_graphs, "tables"_a, "queries"_a, "threads"_a);
 }
 
+void define_network(nb::module_& module) {
+    nb::class_<Network>(module, "Network")
+        .def("__init__", &make_network, "arity"_a, "embedding"_a, "hidden_layers"_a, "aggregation"_a, "sharpness"_a,
+             "readout"_a, "object_network"_a, "norm"_a, "weights"_a, "instructions"_a)
+        .def_prop_ro("instructions", [](const Network& network) { return std::string(network.instructions()); })
+        .def("q_values", &q_values, "graph_offset"_a, "object_count"_a, "argument_offset"_a, "arguments"_a,
+             "candidate_node"_a, "candidate_graph"_a, "source_graph"_a, "layers"_a, "threads"_a, "check"_a.none());
+}
+
 // Overloads for one number type. Results are written to arrays of the caller, which must not be converted.
 template <typename Real>
 void define_arithmetic(nb::module_& module) {
@@ -537,6 +579,7 @@ NB_MODULE(_kernel, module) {
     define_actions(module);
     define_relaxation(module);
     define_graphs(module);
+    define_network(module);
     define_arithmetic<float>(module);
     define_arithmetic<double>(module);
 }

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,37 @@ def assemble_graphs(
     NDArray[np.int32],
     NDArray[np.int32],
 ]: ...
+
+class Network:
+    def __init__(
+        self,
+        arity: NDArray[np.int32],
+        embedding: int,
+        hidden_layers: int,
+        aggregation: int,
+        sharpness: float,
+        readout: int,
+        object_network: bool,
+        norm: bool,
+        weights: NDArray[np.float32],
+        instructions: str,
+    ) -> None: ...
+    @property
+    def instructions(self) -> str: ...
+    def q_values(
+        self,
+        graph_offset: NDArray[np.int32],
+        object_count: NDArray[np.int32],
+        argument_offset: NDArray[np.int64],
+        arguments: NDArray[np.int32],
+        candidate_node: NDArray[np.int32],
+        candidate_graph: NDArray[np.int32],
+        source_graph: NDArray[np.int32],
+        layers: int,
+        threads: int,
+        check: Callable[[], None] | None,
+    ) -> NDArray[np.float32]: ...
+
 def mish(x: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], threads: int) -> None: ...
 def mish_backward(
     x: NDArray[np.floating[Any]], gradient: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], threads: int

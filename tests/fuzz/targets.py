@@ -36,9 +36,11 @@ from saltus.errors import SaltusError
 from saltus.learn import Trainer, load_configuration
 from saltus.learn.config import named_configurations
 from saltus.learn.folder import RunFolder
+from saltus.lookahead import lookahead
 from saltus.model.description import read_description
 from saltus.model.policy_file import load_policy_file
 from saltus.pddl import Source, parse_domain, parse_problem
+from saltus.policy import LearnedPolicy
 from saltus.report.page import report_page
 from saltus.report.report import make_report
 from saltus.task import build_task, parse_plan, read_plan, validate
@@ -256,13 +258,16 @@ def policy_corpus() -> list[bytes]:
 
 
 def read_policies(folder: Path) -> Feed:
-    """Readers of policy files, and what `policies` shows of them."""
+    """Readers of policy files, what the engine makes of them, and what `policies` shows of them."""
     path = folder / "policy.safetensors"
     domain = parse_domain(Source.from_file(EXAMPLES / "blocksworld/domain.pddl"))
+    problem = parse_problem(Source.from_file(EXAMPLES / "blocksworld/p03.pddl"), domain)
+    tree = lookahead(build_task(domain, problem))
 
     def feed(content: bytes) -> None:
         path.write_bytes(content)
         load_policy_file(path, domain)
+        LearnedPolicy.load(path, domain).values([tree])
         json.dumps(facts("policy", read_description(path)))
 
     return feed

@@ -58,6 +58,19 @@ def described(text: str) -> Setup:
     return setup
 
 
+def weights(change: Callable[[dict[str, Any]], object]) -> Setup:
+    """A policy file with changed weights."""
+
+    def setup(folder: Path) -> None:
+        header = json.loads(SOUND[8 : 8 + int.from_bytes(SOUND[:8], "little")])
+        (folder / NAME).write_bytes(SOUND)
+        tensors = load_file(folder / NAME)
+        change(tensors)
+        save_file(tensors, folder / NAME, header["__metadata__"])
+
+    return setup
+
+
 def numbered(last: Setup) -> Setup:
     """A sound policy DK.1 and a damaged one, DK.2; the plan comes of the first."""
 
@@ -186,6 +199,10 @@ CASES = [
     Case("model a list", changed(lambda d: d.update(model=[])), PLAN, 31, "model: expected an object, found a list"),
     Case("layers 4.5", LAYERS, PLAN, 31, "model.layers: expected a whole number, found 4.5"),
     Case("layers 10^9", changed(lambda d: d["model"].update(layers=10**9)), SHOW, 31, "expected at most 1,000"),
+    Case("plan with 10^9 layers", changed(lambda d: d["model"].update(layers=10**9)), PLAN, 31, "at most 1,000"),
+    Case("lost weights", weights(lambda t: t.pop("norm.bias")), PLAN, 31, "damaged: weights norm.bias: missing"),
+    Case("short weights", weights(lambda t: t.update({"norm.bias": t["norm.bias"][1:]})), PLAN, 31, "norm.bias: exp"),
+    Case("infinite weight", content(SOUND[:-4] + b"\0\0\x80\x7f"), PLAN, 31, "some are not finite numbers"),
     Case("giant embedding", GIANT, PLAN, 31, "embedding is 1000000000, expected at most 1,024"),
     Case("sharpness NaN", changed(lambda d: d["model"].update(sharpness=NAN)), PLAN, 31, "expected a finite number"),
     Case("vocabulary", changed(lambda d: d["vocabulary"].append(7)), SHOW, 31, "vocabulary: bad relation"),

@@ -13,6 +13,7 @@ from saltus.learn.learner import Learner, StepResult, batch_tensors
 from saltus.learn.trainer import Trainer, make_network
 from saltus.lookahead import Situation
 from saltus.model import make_layout
+from saltus.model.torch_scorer import TorchScorer
 from saltus.policy import LearnedPolicy
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -57,15 +58,17 @@ def test_recorded_passes_give_the_values_of_ordinary_ones() -> None:
     tasks = small_tasks("blocksworld", 12)
     source = Trainer(configuration, tasks, seed=3, device="cuda")
     policy = source.policy()
-    assert policy.recorded is not None
-    slow = LearnedPolicy(policy.network, policy.encoding, policy.lookahead, policy.vocabulary)
-    slow.recorded = None
+    assert isinstance(policy.scorer, TorchScorer)
+    assert policy.scorer.recorded is not None
+    ordinary = TorchScorer(policy.scorer.network)
+    ordinary.recorded = None
+    slow = LearnedPolicy(ordinary, policy.encoding, policy.lookahead, policy.vocabulary)
     for count in (1, 3, 12, 2, 12, 1):
         situations = [Situation(task, task.initial_state, task.goal) for task in tasks[-count:]]
         for fast, wanted in zip(policy.decide(situations), slow.decide(situations), strict=True):
             assert np.allclose(fast.q, wanted.q, atol=1e-4)
     with torch.no_grad():  # the weights are read anew
-        policy.network.readout.second.bias += 5.0
+        policy.scorer.network.readout.second.bias += 5.0
     situations = [Situation(tasks[0], tasks[0].initial_state, tasks[0].goal)]
     assert np.allclose(policy.decide(situations)[0].q, slow.decide(situations)[0].q, atol=1e-4)
 

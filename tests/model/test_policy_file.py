@@ -13,12 +13,14 @@ from tests.conftest import ROOT
 
 from saltus.cli.main import run
 from saltus.domains import DOMAINS
-from saltus.errors import ConfigurationError
+from saltus.errors import ConfigurationError, PolicyError
 from saltus.graph import ENCODINGS, EncodingSpec, Vocabulary, assemble
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
-from saltus.model.policy_file import PolicyError, PolicyFile, load_policy_file, save_policy
+from saltus.model.engine import Engine
+from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.pddl import Domain, Source, parse_domain
+from saltus.policy import LearnedPolicy
 from saltus.policy.catalogue import POLICIES, bundled_policies
 from saltus.policy.exit_codes import ExitCode
 from saltus.task import load
@@ -177,8 +179,9 @@ def test_damaged_files(tmp_path: Path, kind: str, message: str, capsys: pytest.C
     """A clear message, and exit code 31 on the command line."""
     path = saved(tmp_path)
     damage(path, kind)
-    with pytest.raises(PolicyError, match=message):
-        load_policy_file(path)
+    for read in (load_policy_file, Engine.load, LearnedPolicy.load):
+        with pytest.raises(PolicyError, match=message):
+            read(path)  # type: ignore[operator]
     assert run(["policies", str(path)]) == ExitCode.INPUT_ERROR
     assert "Traceback" not in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ from tests.tasks import domain_of, task_of
 
 import saltus
 from saltus.domains import DOMAINS, generate_problem
-from saltus.errors import InputError, PolicyError, WrongPolicyError
+from saltus.errors import PolicyError, WrongPolicyError
 from saltus.model.description import read_description
 from saltus.pddl.signature import signature_differences
 from saltus.policy import YARDSTICKS, GoalCountPolicy, LearnedPolicy
@@ -22,7 +22,6 @@ from saltus.policy.catalogue import (
     AUTO,
     POLICIES,
     YARDSTICK_NAMES,
-    find_device,
     find_policy,
     numbered_files,
     open_learned,
@@ -168,18 +167,6 @@ def test_of_numbered_policies_the_last_sound_one_is_taken(tmp_path: Path) -> Non
         open_learned(tmp_path / "dk", domain_of(DOMAINS["ferry"].path.read_text()))
     with pytest.raises(PolicyError, match=r"none: no policy; expected .*none\.1"):
         open_learned(tmp_path / "none", domain)
-
-
-def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find_device("cpu") == "cpu"
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert find_device("auto") == "cpu"
-    with pytest.raises(InputError, match="no GPU"):
-        find_device("cuda")
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert (find_device("auto"), find_device("cuda")) == ("cuda", "cuda")
-    with pytest.raises(saltus.ConfigurationError, match="expected one of auto, cpu, cuda"):
-        find_device("tpu")
 
 
 def test_a_yardstick_is_shown_by_kind_and_lookahead() -> None:

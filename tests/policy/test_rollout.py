@@ -15,6 +15,7 @@ from saltus.domains.registry import DOMAINS
 from saltus.graph import EncodingSpec, Vocabulary
 from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork
+from saltus.model.engine import Engine
 from saltus.policy import (
     YARDSTICKS,
     Boltzmann,
@@ -168,7 +169,7 @@ def test_rollouts_side_by_side_equal_single_rollouts() -> None:
     encoding = EncodingSpec()
     vocabulary = Vocabulary.of(tasks[0].domain, encoding)
     network = RelationalNetwork([relation.arity for relation in vocabulary], "ad", ModelSpec(embedding=16, layers=3))
-    policy = LearnedPolicy(network.eval(), encoding, LookaheadSpec(), vocabulary)
+    policy = LearnedPolicy(Engine.of(network), encoding, LookaheadSpec(), vocabulary)
     together = [Rollout(task) for task in tasks]
     paths: list[list[int]] = [[] for _ in tasks]
     for steps in islice(run_rollouts(policy, together), 12):

@@ -34,7 +34,8 @@ from saltus.cli.options import (
 from saltus.cli.plan import Improve
 from saltus.cli.progress import WIDE, columns
 from saltus.errors import ConfigurationError, shorten
-from saltus.policy.catalogue import AUTO, find_device
+from saltus.model.device import find_device
+from saltus.policy.catalogue import AUTO
 from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS

@@ -41,7 +41,7 @@ def explain(
         saltus explain examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --out page.html
     """
     from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_policy
-    from saltus.report.explain import ending_text, explain_page, trace  # here: importing PyTorch takes a second
+    from saltus.report.explain import ending_text, explain_page, trace
     from saltus.report.html import write_page
 
     spec = lookahead_of(lookahead, policy)

@@ -13,7 +13,8 @@ import typer
 
 from saltus.errors import ConfigurationError, shorten
 from saltus.lookahead import LookaheadSpec
-from saltus.policy.catalogue import DEVICES, YARDSTICK_NAMES, refuse_lookahead
+from saltus.model.device import DEVICES
+from saltus.policy.catalogue import YARDSTICK_NAMES, refuse_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
 from saltus.process import PlanJob
 

@@ -40,11 +40,11 @@ def policies(
 
     wanted = parse_domain(Source.from_file(domain)) if domain is not None else None
     if names:
-        from saltus.model.policy_file import load_policy_file  # the weights are checked, which takes PyTorch
+        from saltus.model.weights import load_weights
 
         paths: Iterable[Path] = [policy_path(name) for name in names]
         for path in paths:
-            load_policy_file(path, wanted)
+            load_weights(path, wanted)  # they are checked, too
     else:
         paths = bundled_policies().values() if wanted is None else [find_policy(wanted)]
     found = {policy_name(path): read_description(path) for path in paths}

@@ -1,8 +1,16 @@
-"""Stage `learn`: problems in, a trained policy out. Importing it imports PyTorch.
+"""Stage `learn`: problems in, a trained policy out.
+
+Importing it imports PyTorch; without it, a `ConfigurationError` names the extra that it comes with.
 
 `train` does it all with one configuration; `open_contest` returns a contest that chooses one; `open_run` returns a run
 whose events can be iterated; a `Trainer` learns from tasks in memory.
 """
+
+# ruff: noqa: E402 (what is missing is told before anything needs it)
+
+from saltus.model.device import require_pytorch
+
+require_pytorch("training")
 
 from saltus.learn.config import Configuration, TrainingSpec, load_configuration, named_configurations
 from saltus.learn.contest import Contest, ContestEvent

@@ -25,7 +25,7 @@ from saltus.learn.larger import grow_tasks
 from saltus.learn.problems import Problems, listed_problems, load_problems
 from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
-from saltus.policy.catalogue import find_device
+from saltus.model.device import find_device
 from saltus.process import run_job
 from saltus.task import find_suite
 

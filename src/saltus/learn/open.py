@@ -25,8 +25,9 @@ from saltus.learn.log import read_log
 from saltus.learn.problems import Problems, listed_problems, load_problems, spread
 from saltus.learn.run import Run
 from saltus.learn.trainer import Trainer
+from saltus.model.device import find_device
 from saltus.model.policy_file import load_policy_file
-from saltus.policy.catalogue import find_device, policy_file_for
+from saltus.policy.catalogue import policy_file_for
 from saltus.policy.policies import YARDSTICKS
 
 

@@ -42,8 +42,11 @@ from saltus.learn.saved_state import check_state
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import Conjunction
 from saltus.model import RelationalNetwork
+from saltus.model.engine import Engine
 from saltus.model.policy_file import PolicyFile
+from saltus.model.scorer import Scorer
 from saltus.model.tensor_file import DamageError
+from saltus.model.torch_scorer import TorchScorer
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
 from saltus.task import Task
 
@@ -138,7 +141,7 @@ class Trainer:
         self.cost = jump_cost(self.spec, self.tasks, configuration.lookahead)
         """What jumps cost, and so what the policy's Q-values count."""
         self._policy = LearnedPolicy(
-            self.learner.player,
+            self._scorer(),
             configuration.encoding,
             configuration.lookahead,
             self.vocabulary,
@@ -190,7 +193,14 @@ class Trainer:
 
     def policy(self) -> LearnedPolicy:
         """The policy with the weights of the moment: it changes as training goes on."""
+        if self.learner.device.type == "cpu":  # the engine has a copy of the weights
+            self._policy.scorer = self._scorer()
         return self._policy
+
+    def _scorer(self) -> Scorer:
+        """The network that is the policy: on a CPU, the kernel runs it."""
+        player = self.learner.player
+        return Engine.of(player) if self.learner.device.type == "cpu" else TorchScorer(player)
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 A policy file is a safetensors file whose metadata holds one JSON object: version, encoding, lookahead, sizes of the
 network, vocabulary, signature of the domain, what the Q-values count, and a record of the training. `schema.py` checks
-it; the weights are read in `policy_file.py`.
+it; the weights are read in `weights.py`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A file holds the format's version, encoding, vocabulary, lookahead, sizes of the network, the signature of the domain it
 was trained on, what its Q-values count, and a record of its training (`description.py` reads these alone). It contains
-no code, and nothing is unpickled. A file is checked (`schema.py`) before memory is taken for its weights. A policy is
-used only with a domain of the same signature; the domain's name does not matter.
+no code, and nothing is unpickled. A file is checked (`schema.py`, `weights.py`) before a network is made of it. A
+policy is used only with a domain of the same signature; the domain's name does not matter.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from safetensors.torch import load, save
+from safetensors.torch import save
 
-from saltus.errors import ConfigurationError, PolicyError
+from saltus.errors import ConfigurationError
 from saltus.files import write_whole
 from saltus.graph import EncodingSpec, Vocabulary
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec
-from saltus.model.description import opened
 from saltus.model.rgnn import RelationalNetwork
-from saltus.model.schema import FORMAT, VERSION, PolicyDescription, check_header
-from saltus.model.tensor_file import DamageError, read_header
+from saltus.model.schema import FORMAT, VERSION, PolicyDescription
+from saltus.model.weights import Weights, load_weights
 from saltus.pddl import Domain
 from saltus.pddl.signature import Signature, check_signature, domain_signature
 
@@ -85,28 +84,9 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
 
 def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None) -> PolicyFile:
     """The policy in a file, on the CPU and ready for inference; checked against a domain if one is given."""
-    with opened(path) as file:
-        header = read_header(file)
-        description = check_header(header)
-        file.seek(0)
-        policy = _build(description, file.read(header.size))
-    if domain is not None:
-        policy.check_domain(domain)
-        if policy.vocabulary != Vocabulary.of(domain, policy.encoding):
-            raise PolicyError(f"{os.fspath(path)}: damaged: vocabulary: not that of its own domain")
-    return policy
-
-
-def _build(description: PolicyDescription, content: bytes) -> PolicyFile:
-    """The policy of a description that has been checked, with the weights in the file's content."""
-    tensors = load(content)
-    for name, value in tensors.items():
-        if not torch.isfinite(value).all():
-            raise DamageError(f"weights {name}: some are not finite numbers")
-    network = RelationalNetwork(description.arities, description.encoding.kind, description.model)
-    network.load_state_dict(tensors)
+    description, weights = load_weights(path, domain)
     return PolicyFile(
-        network.eval(),
+        make_network(description, weights),
         description.encoding,
         description.lookahead,
         description.vocabulary,
@@ -114,3 +94,10 @@ def _build(description: PolicyDescription, content: bytes) -> PolicyFile:
         description.record,
         description.cost,
     )
+
+
+def make_network(description: PolicyDescription, weights: Weights) -> RelationalNetwork:
+    """The network of a policy file on the CPU, ready for inference."""
+    network = RelationalNetwork(description.arities, description.encoding.kind, description.model)
+    network.load_state_dict({name: torch.tensor(value) for name, value in weights.items()})
+    return network.eval()

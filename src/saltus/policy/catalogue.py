@@ -4,7 +4,7 @@ A policy is named by the name of a bundled policy (a file of the package's folde
 folder of a training run, which holds `policy.safetensors`, or by a yardstick's name. Where the domain is known, `auto`
 and a folder of policies stand for the policy in it that fits: the one trained on a domain with the same signature
 (types, predicates and schemas). Names of files and domains play no part in that, and only the descriptions in the files
-are read, which takes no PyTorch.
+are read.
 
 What reads a domain or opens a policy is imported only for that: a command needs no more than the names before it starts
 a process to plan in.
@@ -16,8 +16,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError, shorten, suggestion
+from saltus.errors import ConfigurationError, NoPolicyError, PolicyError, shorten, suggestion
 from saltus.lookahead import LookaheadSpec
+from saltus.model.device import find_device
 
 if TYPE_CHECKING:
     from saltus.pddl import Domain
@@ -37,8 +38,6 @@ SUFFIX = ".safetensors"
 
 RUN_POLICY = f"policy{SUFFIX}"
 """File name of the best policy in the folder of a training run."""
-
-DEVICES = ("auto", "cpu", "cuda")
 
 FALLBACK = "goal-count"
 """Policy of `auto` where no bundled policy fits."""
@@ -234,21 +233,6 @@ def _nearest(differences: dict[str, list[str]], shared: dict[str, int]) -> str:
         return f"there are {', '.join(differences)}" if differences else "there is none at all"
     nearest = min(alike, key=lambda name: (len(differences[name]), -shared[name]))
     return f"the nearest is {nearest}, but in this domain {listed(differences[nearest], MOST_DIFFERENCES)}"
-
-
-def find_device(name: str) -> str:
-    """cpu or cuda, for auto, cpu or cuda; a GPU that was asked for and is missing is an `InputError`."""
-    if name not in DEVICES:
-        raise ConfigurationError(f"device is {name!r}, expected one of {', '.join(DEVICES)}")
-    if name == "cpu":
-        return name
-    import torch
-
-    if torch.cuda.is_available():
-        return "cuda"
-    if name == "cuda":
-        raise InputError("device is 'cuda', but PyTorch finds no GPU")
-    return "cpu"
 
 
 def _yardstick(name: str, seed: int, lookahead: LookaheadSpec | None) -> Planner:

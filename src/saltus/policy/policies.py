@@ -1,6 +1,6 @@
 """Stage `policy`: what scores the states of a tree: a trained network, or a yardstick to compare it with.
 
-PyTorch is imported only where a network is used: without it, yardsticks start seven times faster.
+On a CPU the kernel runs the network; PyTorch is imported only for a GPU.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
+from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.encodings import method_name
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situation, lookahead_batch
 from saltus.pddl import Domain
@@ -22,9 +22,9 @@ from saltus.policy.planning import Planner
 from saltus.policy.rollout import Decision
 
 if TYPE_CHECKING:
-    from saltus.model import RelationalNetwork
     from saltus.model.policy_file import PolicyFile
-    from saltus.model.recorded_pass import RecordedPass
+    from saltus.model.schema import PolicyDescription
+    from saltus.model.scorer import Scorer
 
 Entry = TypeVar("Entry")
 
@@ -37,7 +37,7 @@ class LearnedPolicy(Planner):
 
     def __init__(
         self,
-        network: RelationalNetwork,
+        scorer: Scorer,
         encoding: EncodingSpec,
         lookahead: LookaheadSpec,
         vocabulary: Vocabulary,
@@ -51,16 +51,16 @@ class LearnedPolicy(Planner):
     ) -> None:
         super().__init__(lookahead)
         self.cost = cost
-        self.network = network
+        self.scorer = scorer
+        """The network."""
         self.encoding = encoding
         self.vocabulary = vocabulary
         self.threads = threads
-        """Threads for lookahead and graphs; None for one per core."""
+        """Number of threads; None for one per core."""
         self.layers = layers
         """Layers of message passing; None for the network's own number."""
         self.check: Callable[[], None] = lambda: None
-        """Called between the network passes of a decision; what it raises ends the decision."""
-        self.recorded = self._recorded_pass()
+        """Called before and during the network passes of a decision; what it raises ends the decision."""
         self.signature = signature
         """Signature of the domain it was trained on; None if unknown."""
         self.name = name
@@ -69,15 +69,13 @@ class LearnedPolicy(Planner):
         """Name of the domain it was trained on; empty if unknown."""
 
     @classmethod
-    def of(cls, file: PolicyFile, device: str = "cpu", *, threads: int | None = None) -> LearnedPolicy:
-        """The policy in an opened file, moved to a device."""
-        network = file.network.to(device).eval()
+    def of(cls, file: PolicyDescription | PolicyFile, scorer: Scorer) -> LearnedPolicy:
+        """The policy that a file describes, with its network."""
         return cls(
-            network,
+            scorer,
             file.encoding,
             file.lookahead,
             file.vocabulary,
-            threads=threads,
             signature=file.signature,
             domain=str(file.record.get("domain", "")),
             cost=file.cost,
@@ -85,10 +83,13 @@ class LearnedPolicy(Planner):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], domain: Domain | None = None, device: str = "cpu") -> LearnedPolicy:
-        """The policy in a file, checked against a domain if one is given."""
-        from saltus.model.policy_file import load_policy_file
+        """The policy in a file on a device, cpu or cuda, checked against a domain if one is given."""
+        # Policies without a network need none of this.
+        from saltus.model.scorer import make_scorer
+        from saltus.model.weights import load_weights
 
-        policy = cls.of(load_policy_file(path, domain), device)
+        description, weights = load_weights(path, domain)
+        policy = cls.of(description, make_scorer(description, weights, device))
         policy.name = os.fspath(path)
         return policy
 
@@ -98,8 +99,8 @@ class LearnedPolicy(Planner):
             self.method,
             f"trained on {self.domain}" if self.domain else "",
             f"counts {self.cost.unit}" if self.cost.unit != "jumps" else "",
-            f"{self.layers or self.network.spec.layers} layers",
-            f"on {next(self.network.parameters()).device.type}",
+            f"{self.layers or self.scorer.spec.layers} layers",
+            f"on {self.scorer.device}",
         ]
         return f"<LearnedPolicy {', '.join(part for part in parts if part)}>"
 
@@ -136,29 +137,8 @@ class LearnedPolicy(Planner):
         with self.clock.timing("graph"):
             batch = assemble([(tree, None) for tree in trees], self.vocabulary, self.encoding, threads=self.threads)
         with self.clock.timing("network"):
-            q = self._q(batch)
+            q = self.scorer.q_values(batch, self.threads, layers=self.layers, check=self.check)
         return np.split(q, batch.candidate_offset[1:-1])
-
-    def _q(self, batch: GraphBatch) -> NDArray[np.float32]:
-        """Q-values of all candidates in a batch."""
-        import torch
-
-        from saltus.model import make_layout
-
-        layers = self.layers or self.network.spec.layers
-        if self.recorded is not None:
-            return self.recorded.q(batch, layers)
-        device = next(self.network.parameters()).device
-        with torch.inference_mode():
-            layout = make_layout(batch, self.network.arities).to(device)
-            q: NDArray[np.float32] = self.network(layout, layers).q.cpu().numpy()
-            return q
-
-    def _recorded_pass(self) -> RecordedPass | None:
-        """Recorded passes of the network, or None unless it is on a GPU that can replay them."""
-        from saltus.model.recorded_pass import recorded_pass
-
-        return recorded_pass(self.network, self.encoding.is_joint)
 
     def _atoms(self, tree: LookaheadTree) -> int:
         """The approximate number of atoms in a tree's graphs."""

@@ -18,7 +18,7 @@ def thread_variables(threads: int | None) -> dict[str, str]:
 
 
 def limit_threads(threads: int | None) -> None:
-    """Limits the threads of libraries; must be called before PyTorch is imported."""
+    """Limits the threads of libraries; must be called before they are loaded."""
     os.environ.update(thread_variables(threads))
 
 

@@ -113,4 +113,4 @@ def method_of(policy: Planner, name: str) -> str:
 
 def device_of(policy: Planner) -> str:
     """cpu or cuda."""
-    return str(next(policy.network.parameters()).device.type) if isinstance(policy, LearnedPolicy) else "cpu"
+    return policy.scorer.device if isinstance(policy, LearnedPolicy) else "cpu"

@@ -1,0 +1,253 @@
+// Network SIMD: the loops of network_loops.hpp, written with a vector type `Vec` of kWidth floats.
+//
+// Included by one source file per instruction set, which is compiled with that set's flags. In the namespace SALTUS_SET
+// it defines Vec, Ints (unsigned), kWidth; kRows and kColumns (vectors), the size of a block of a product that stays in
+// registers; maximum, minimum, greater (which selects) and reciprocal. Nothing here may call an inline function of the
+// standard library: the linker could use its copy, compiled for newer machines, everywhere.
+#pragma once
+
+#include "network_loops.hpp"
+
+namespace saltus::SALTUS_SET {
+
+namespace {
+
+#define SALTUS_INLINE inline __attribute__((always_inline))
+
+static_assert(kLanes % (2 * kWidth) == 0 || kLanes == kWidth);
+static_assert(kTileRows % kRows == 0);
+
+SALTUS_INLINE Vec load(const float* from) {
+    Vec result;
+    __builtin_memcpy(&result, from, sizeof result);
+    return result;
+}
+
+SALTUS_INLINE void store(float* to, Vec value) { __builtin_memcpy(to, &value, sizeof value); }
+
+SALTUS_INLINE Vec all(float value) { return value - Vec{}; }
+
+// exp(x) for -87 < x < 88, with a relative error of about 1e-7: 2^n times a polynomial on [-log(2) / 2, log(2) / 2].
+SALTUS_INLINE Vec exponential(Vec x) {
+    const Vec shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum's last bits are the rounded product
+    const Vec n = shifted - 12582912.0F;
+    const Vec r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+    Vec p = all(1.9875691500e-4F);
+    p = p * r + 1.3981999507e-3F;
+    p = p * r + 8.3334519073e-3F;
+    p = p * r + 4.1665795894e-2F;
+    p = p * r + 1.6666665459e-1F;
+    p = p * r + 5.0000001201e-1F;
+    const Vec y = p * (r * r) + (r + 1.0F);
+    return (Vec)((Ints)y + ((Ints)shifted << 23));
+}
+
+// log(x) for x >= 1
+SALTUS_INLINE Vec logarithm(Vec x) {
+    const Ints bits = (Ints)x + (0x3f800000U - 0x3f3504f3U);
+    const Vec e = __builtin_convertvector((bits >> 23) - 127U, Vec);
+    const Vec f = (Vec)((bits & 0x007fffffU) + 0x3f3504f3U) - 1.0F;
+    Vec p = all(7.0376836292e-2F);
+    p = p * f - 1.1514610310e-1F;
+    p = p * f + 1.1676998740e-1F;
+    p = p * f - 1.2420140846e-1F;
+    p = p * f + 1.4249322787e-1F;
+    p = p * f - 1.6668057665e-1F;
+    p = p * f + 2.0000714765e-1F;
+    p = p * f - 2.4999993993e-1F;
+    p = p * f + 3.3333331174e-1F;
+    const Vec square = f * f;
+    const Vec y = p * f * square - e * 2.12194440e-4F - square * 0.5F;
+    return f + y + e * 0.693359375F;
+}
+
+// With e = exp(x) and n = e (e + 2): tanh(log(1 + e)) = n / (n + 2). Above 20, Mish equals x to the last digit.
+SALTUS_INLINE Vec mish_of(Vec x) {
+    const Vec e = exponential(maximum(minimum(x, all(20.0F)), all(-80.0F)));
+    const Vec n = e * (e + 2.0F);
+    return x * (n * reciprocal(n + 2.0F));
+}
+
+SALTUS_INLINE const float* row_of(const Rows& rows, std::int64_t number) {
+    return rows.base + (rows.index != nullptr ? rows.index[number * rows.step] : number) * rows.stride;
+}
+
+// kRows rows times `Columns` vectors of outputs: all accumulators stay in registers.
+template <int Columns>
+SALTUS_INLINE void multiply_block(const float* const* input, std::int64_t inputs, const float* weights,
+                                  std::int64_t outputs, const float* bias, float* output) {
+    Vec sum[kRows][Columns];
+    for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < Columns; ++j)
+            sum[i][j] = load(bias != nullptr ? bias + j * kWidth : output + i * outputs + j * kWidth);
+    for (std::int64_t k = 0; k < inputs; ++k) {
+        Vec weight[Columns];
+        for (int j = 0; j < Columns; ++j) weight[j] = load(weights + k * outputs + j * kWidth);
+        for (int i = 0; i < kRows; ++i) {
+            const Vec value = all(input[i][k]);
+            for (int j = 0; j < Columns; ++j) sum[i][j] += value * weight[j];
+        }
+    }
+    for (int i = 0; i < kRows; ++i)
+        for (int j = 0; j < Columns; ++j) store(output + i * outputs + j * kWidth, sum[i][j]);
+}
+
+void multiply(Rows input, std::int64_t rows, std::int64_t inputs, const float* weights, std::int64_t outputs,
+              const float* bias, float* output) {
+    const float* start[kTileRows];
+    std::int64_t padded = 0;
+    for (; padded < rows || padded % kRows != 0; ++padded)
+        start[padded] = row_of(input, padded < rows ? padded : rows - 1);
+    std::int64_t column = 0;
+    auto pass = [&]<int Columns>() __attribute__((always_inline)) {
+        for (; column + Columns * kWidth <= outputs; column += Columns * kWidth)
+            for (std::int64_t row = 0; row < padded; row += kRows)
+                multiply_block<Columns>(start + row, inputs, weights + column, outputs,
+                                        bias != nullptr ? bias + column : nullptr, output + row * outputs + column);
+    };
+    if constexpr (kColumns > 2) pass.template operator()<kColumns>();
+    pass.template operator()<2>();
+    pass.template operator()<1>();
+}
+
+void mish(float* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; i += kWidth) store(values + i, mish_of(load(values + i)));
+}
+
+template <int Parts>
+SALTUS_INLINE void add_some(const Rows* parts, std::int64_t rows, const float* bias, std::int64_t width, bool activate,
+                            float* output) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const float* start[Parts];
+        for (int part = 0; part < Parts; ++part) start[part] = row_of(parts[part], row);
+        for (std::int64_t k = 0; k < width; k += kWidth) {
+            Vec sum = load(bias + k);
+            for (int part = 0; part < Parts; ++part) sum += load(start[part] + k);
+            store(output + row * width + k, activate ? mish_of(sum) : sum);
+        }
+    }
+}
+
+void add_rows(const Rows* parts, std::int64_t part_count, std::int64_t rows, const float* bias, std::int64_t width,
+              bool activate, float* output) {
+    if (part_count == 1) return add_some<1>(parts, rows, bias, width, activate, output);
+    if (part_count == 2) return add_some<2>(parts, rows, bias, width, activate, output);
+    if (part_count == 3) return add_some<3>(parts, rows, bias, width, activate, output);
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t k = 0; k < width; k += kWidth) {
+            Vec sum = load(bias + k);
+            for (std::int64_t part = 0; part < part_count; ++part) sum += load(row_of(parts[part], row) + k);
+            store(output + row * width + k, activate ? mish_of(sum) : sum);
+        }
+}
+
+// One exponential per message: of its distance from the highest so far, by which either the sum or the message shrinks.
+SALTUS_INLINE void collect_smooth(const float* message, std::int64_t width, float sharpness, float* state) {
+    for (std::int64_t k = 0; k < width; k += kWidth) {
+        const Vec value = load(message + k);
+        const Vec top = load(state + k);
+        const Vec sum = load(state + width + k);
+        const Vec distance = (value - top) * sharpness;
+        const Vec part = exponential(maximum(minimum(distance, -distance), all(-80.0F)));
+        store(state + k, maximum(value, top));
+        store(state + width + k, greater(value, top, sum * part + 1.0F, sum + part));
+    }
+}
+
+template <Aggregation kind>
+SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
+                                float* states) {
+    const std::int64_t width = messages.width;
+    for (std::int64_t atom = 0; atom < messages.atoms; ++atom)
+        for (std::int64_t p = 0; p < messages.arity; ++p) {
+            const std::int32_t node = messages.node[atom * messages.arity + p];
+            if (node < first || node >= end) continue;
+            const float* message = messages.values + atom * messages.stride + p * width;
+            float* state = states + std::int64_t{node} * 2 * width;
+            if constexpr (kind == Aggregation::kSmoothMaximum) {
+                collect_smooth(message, width, sharpness, state);
+            } else if constexpr (kind == Aggregation::kMaximum) {
+                for (std::int64_t k = 0; k < width; k += kWidth)
+                    store(state + k, maximum(load(message + k), load(state + k)));
+            } else {
+                for (std::int64_t k = width; k < 2 * width; k += kWidth)
+                    store(state + k, load(state + k) + load(message + k - width));
+            }
+        }
+}
+
+void collect(Aggregation aggregation, const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
+             float* states) {
+    if (aggregation == Aggregation::kSmoothMaximum)
+        collect_kind<Aggregation::kSmoothMaximum>(messages, sharpness, first, end, states);
+    else if (aggregation == Aggregation::kMaximum)
+        collect_kind<Aggregation::kMaximum>(messages, sharpness, first, end, states);
+    else
+        collect_kind<Aggregation::kSum>(messages, sharpness, first, end, states);
+}
+
+void join(Aggregation aggregation, float* states, const float* x, const std::int32_t* degree, std::int64_t rows,
+          std::int64_t width, float sharpness, float* joined) {
+    const float inverse = 1.0F / sharpness;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        float* state = states + row * 2 * width;
+        const float own = aggregation == Aggregation::kSum ? static_cast<float>(degree[row]) : 1.0F;
+        const float share = aggregation == Aggregation::kMean ? 1.0F / static_cast<float>(degree[row]) : 1.0F;
+        for (std::int64_t k = 0; k < width; k += kWidth) {
+            const Vec top = load(state + k);
+            const Vec sum = load(state + width + k);
+            Vec result = Vec{};
+            if (degree[row] != 0) {
+                if (aggregation == Aggregation::kSmoothMaximum)
+                    result = top + logarithm(sum) * inverse;
+                else
+                    result = aggregation == Aggregation::kMaximum ? top : sum * share;
+                result += load(x + row * width + k) * own;
+            }
+            store(joined + row * width + k, result);
+            store(state + k, all(kNoMessage));
+            store(state + width + k, Vec{});
+        }
+    }
+}
+
+SALTUS_INLINE float total_of(Vec values) {
+    float result = 0;
+    for (int i = 0; i < kWidth; ++i) result += values[i];
+    return result;
+}
+
+void add_normed(const float* change, const float* scale, const float* shift, std::int64_t rows, std::int64_t width,
+                std::int64_t size, float* x) {
+    const float inverse = 1.0F / static_cast<float>(size);
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const float* from = change + row * width;
+        float* to = x + row * width;
+        if (scale == nullptr) {
+            for (std::int64_t k = 0; k < width; k += kWidth) store(to + k, load(to + k) + load(from + k));
+            continue;
+        }
+        Vec sum = Vec{};
+        for (std::int64_t k = 0; k < width; k += kWidth) sum += load(from + k);  // the padding is 0
+        const float mean = total_of(sum) * inverse;
+        Vec squares = Vec{};
+        const std::int64_t whole = size / kWidth * kWidth;
+        for (std::int64_t k = 0; k < whole; k += kWidth) {
+            const Vec distance = load(from + k) - mean;
+            squares += distance * distance;
+        }
+        float variance = total_of(squares);
+        for (std::int64_t k = whole; k < size; ++k) variance += (from[k] - mean) * (from[k] - mean);
+        const float factor = 1.0F / __builtin_sqrtf(variance * inverse + 1e-5F);
+        for (std::int64_t k = 0; k < width; k += kWidth) {
+            const Vec normed = (load(from + k) - mean) * factor;
+            store(to + k, load(to + k) + (normed * load(scale + k) + load(shift + k)));
+        }
+    }
+}
+
+}  // namespace
+
+extern const Loops kLoops{SALTUS_NAME, multiply, mish, add_rows, collect, join, add_normed};
+
+}  // namespace saltus::SALTUS_SET

@@ -18,6 +18,7 @@ from saltus.grow.goals import Reached, find_guides, goal_of_state, reachable_goa
 from saltus.grow.guides import Guide
 from saltus.grow.insert import Inserter
 from saltus.grow.rules import Rules
+from saltus.grow.rungs import Ladders
 from saltus.grow.stretch import lattice_kinds, stretch
 from saltus.lookahead.actions import random_action, successor_state
 from saltus.pddl import Domain
@@ -79,6 +80,7 @@ class Grower:
         self.rules = Rules(self.relations, self.drafts, walked)
         self.lattices = lattice_kinds(self.drafts)
         """Sets of kinds whose objects are the cells of a map."""
+        self.ladders = Ladders(self.rules, self.drafts)
         self.tried = 0
         """Insertions tried so far."""
         self.accepted = 0
@@ -177,7 +179,7 @@ class Grower:
 
     def enlarge(self, draft: Draft, target: int, check: Check = lambda: None) -> None:
         """Adds objects until there are about `target`, or no more can be added."""
-        varying = [kind for kind in sorted(self.rules.varying) if kind in draft.kind]
+        varying = [kind for kind in sorted(self.rules.varying | self.ladders.kinds) if kind in draft.kind]
         counts = {kind: draft.kind.count(kind) for kind in varying}
         fixed = len(draft) - sum(counts.values())
         factor = (target - fixed) / max(1, sum(counts.values()))
@@ -188,6 +190,11 @@ class Grower:
             while (cells := sum(kind in kinds for kind in draft.kind)) < wanted:
                 check()
                 if not stretch(draft, self.rules, self.rng, kinds, round(1.1 * wanted) - cells):
+                    break
+        for kind in sorted(self.ladders.kinds & goals.keys()):
+            wanted = goals.pop(kind)
+            while draft.kind.count(kind) < wanted:
+                if not self.ladders.insert(draft, kind, self.rng, target + target // 10 - len(draft), check):
                     break
         order = sorted(goals, key=lambda kind: (-inserter.together(draft, kind), kind))
         for kind in order:

@@ -18,14 +18,15 @@ from saltus.domains.registry import DOMAINS
 from saltus.errors import InputError
 from saltus.grow import Grower, goals, problem_text
 from saltus.grow.draft import Draft, Relations
-from saltus.grow.goals import find_guides, goal_of_state, search_goal, walk
-from saltus.grow.guides import atom_counts
+from saltus.grow.goals import find_guides, goal_of_state, search_goal, search_with_guides, walk
+from saltus.grow.guides import Guide, atom_counts
 from saltus.grow.rules import Rules
 from saltus.grow.stretch import find_lattice, lattice_kinds, stretch
 from saltus.lookahead import lookahead
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.planning import plan_of
 from saltus.task import Action, Task, build_task, validate
+from saltus.task.reference import is_applicable, successor
 
 HAULING = """\
 (define (domain hauling)
@@ -316,6 +317,24 @@ def test_goals_of_reached_states_are_reachable(seed: int, moves: bool) -> None:
     for task, actions in reached_goals(seed, moves):
         assert not task.goal.holds(task.initial_state)
         assert validate(task, plan_of(task, actions)).valid
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_searches_return_the_way_to_what_they_found(seed: int, moves: bool) -> None:
+    task = random_move_task(seed, tiny=True) if moves else random_task(seed)
+    draft = Draft(Relations(task), task)
+    fluent = [number for number in range(len(task.arity)) if task.fluent[number]]
+    guides = [Guide(random.Random(seed).choice(fluent), sign) for sign in (1, -1)] if fluent else []
+    for found in (search_goal(draft, task, seed), search_with_guides(task, guides, seed, lambda: None)):
+        if found.plan is not None:
+            assert validate(task, plan_of(task, found.plan)).valid
+        if found.best is not None:
+            state = task.initial_state
+            for action in found.best.actions:
+                assert is_applicable(task, state, action)
+                state = successor(task, state, action)
+            assert state == found.best.state
 
 
 def test_random_tasks_do_reach_goals() -> None:

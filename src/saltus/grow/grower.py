@@ -85,6 +85,8 @@ class Grower:
         """Insertions tried so far."""
         self.accepted = 0
         """Insertions that broke no rule."""
+        self.without_plan = 0
+        """Problems dropped because no goal was known to be reachable."""
         self._number = 0
         self._guides: list[Guide] | None = None
 
@@ -274,6 +276,7 @@ class Grower:
                 return Grown(task, draft.task.name, "patterned", plan)
             if unproven:
                 return Grown(task, draft.task.name, "unproven", ())
+        self.without_plan += 1
         return None
 
 

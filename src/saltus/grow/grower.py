@@ -1,8 +1,9 @@
 """Stage `grow`: new problems from given ones, without a generator: larger ones, and others of the same size.
 
-Takes the tasks of one domain. A given problem is the base; its lattices are stretched (`stretch.py`) and its objects
-copied (`insert.py`) until the kinds that vary between the given problems have grown by a common factor. What a made
-problem must not break is learned from the given ones (`rules.py`). Its goal is shown to be reachable (`goals.py`).
+Takes the tasks of one domain. A given problem is the base; its lattices are stretched (`stretch.py`), its ladders get
+rungs (`rungs.py`) and its objects are copied (`insert.py`) until the kinds that vary between the given problems have
+grown by a common factor. What a made problem must not break is learned from the given ones (`rules.py`). Its goal is
+shown to be reachable (`goals.py`).
 Everything random comes from one seed; effort is bounded by counts, never by time.
 """
 

@@ -1,13 +1,13 @@
 """Stage `grow`: one more rung of a ladder, with all that belongs to it.
 
 A ladder is a chain of numbers whose rungs own objects: the values of a deck, each with one card per suit. Neither rung
-nor member can be added alone, and what connects the members of two neighbouring rungs (which card goes on which) lies
-between the rungs, like the chain itself. So a rung is copied with its members, and the copy is put between the rung and
-its neighbour: what connected the two now connects the rung with the copy, and the copy with the neighbour. Members of
-the two are told to be counterparts by what else they are tied to: their suit.
+nor member can be added alone, and members of neighbouring rungs are connected, too (which card goes on which). So a
+rung is copied with its members, and the copy is put between the rung and its neighbour: what connected the two now
+connects the rung with the copy, and the copy with the neighbour. Members of two rungs are counterparts if they are tied
+to the same other objects: their suit.
 
-The ends of a ladder are often different (what lies on an ace is up to nobody). A ladder grows only where it is seen to
-grow: between rungs whose connections differ in number between the given problems.
+The ends of a ladder are often special: nothing is put on an ace. A ladder grows only where it is seen to grow: between
+rungs that are connected in a way of which larger problems have more.
 """
 
 from __future__ import annotations
@@ -67,7 +67,11 @@ class Ladders:
     def _neighbours(self, draft: Draft, kind: int) -> list[tuple[int, int]]:
         """Pairs of rungs that follow each other."""
         links = self.rules.links(kind)
-        return [(atom[1], atom[2]) for atom in draft.atoms if atom[0] in links and draft.kind[atom[1]] == kind]
+        return [
+            (atom[1], atom[2])
+            for atom in draft.atoms
+            if atom[0] in links and draft.kind[atom[1]] == draft.kind[atom[2]] == kind
+        ]
 
     def _crossing(self, draft: Draft, low: int, high: int) -> Crossing:
         below, above = ({rung, *self.members(draft, rung)} for rung in (low, high))

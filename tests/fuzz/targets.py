@@ -13,7 +13,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from zlib import crc32
@@ -34,7 +34,10 @@ from saltus.domains import DOMAINS, generate_problem
 from saltus.domains.suite import check_suite
 from saltus.errors import SaltusError
 from saltus.learn import Trainer, load_configuration
+from saltus.learn.candidates import Candidate
 from saltus.learn.config import named_configurations
+from saltus.learn.contest_state import FILE as CONTEST_FILE
+from saltus.learn.contest_state import Budget, ContestState, Round
 from saltus.learn.folder import RunFolder
 from saltus.lookahead import lookahead
 from saltus.model.description import read_description
@@ -321,6 +324,37 @@ def read_states(folder: Path) -> Feed:
     return feed
 
 
+@cache
+def contest_corpus() -> list[bytes]:
+    """Where contests stand: at the start, and after a round."""
+    names = ("aiw-ad", "iw-ad")
+    candidates = [Candidate(name, "tiny", (f"lookahead.kind={name[:-3]}",), 1) for name in names]
+    start = ContestState("problems", 1, ["layers=2"], Budget(600.0), candidates, list(names))
+    later = ContestState("problems", 1, [], Budget(90.0, "episodes"), candidates, ["iw-ad"], used=40.0, winner="iw-ad")
+    later.rounds.append(Round("halving", dict.fromkeys(names, 20.0), list(names), ["aiw-ad"], ["iw-ad: 3 of 4"]))
+    later.finished, later.failed, later.reason = ["iw-ad"], {"aiw-ad": "out of memory"}, "most solved"
+    return [json.dumps({"version": 1, **asdict(state)}, indent=2).encode() for state in (start, later)]
+
+
+def mutate_contest(rng: random.Random, text: bytes, corpus: Sequence[bytes]) -> bytes:
+    """The state of a contest with changed values (mostly) or changed text."""
+    if rng.random() < 0.7:
+        return json.dumps(change_values(rng, json.loads(text))).encode()
+    return mutated(rng, text, corpus, JSON_LINES)
+
+
+def read_contests(folder: Path) -> Feed:
+    """The reader of a contest's state; what it accepts is written and read again as the same."""
+
+    def feed(text: bytes) -> None:
+        (folder / CONTEST_FILE).write_bytes(text)
+        state = ContestState.read(folder)
+        state.write(folder)
+        assert ContestState.read(folder) == state
+
+    return feed
+
+
 # Configurations and options -----------------------------------------------------------------------------------------
 
 
@@ -415,6 +449,7 @@ TARGETS = {
         Target("log", log_corpus, mutate_log, read_logs, 4),
         Target("policy", policy_corpus, mutate_tensors, read_policies, 4),
         Target("state", state_corpus, mutate_tensors, read_states, 1),
+        Target("contest", contest_corpus, mutate_contest, read_contests, 4),
         Target("configuration", toml_corpus, mutate_by(TOML), read_toml, 4),
         Target("options", option_corpus, mutate_options, read_options, 1),
     )

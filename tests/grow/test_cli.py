@@ -8,6 +8,7 @@ import pytest
 from tests.grow.test_grow import HAULING
 
 from saltus.cli.main import run
+from saltus.grow import goals
 from saltus.policy.exit_codes import ExitCode
 from saltus.task import find_suite, load
 
@@ -63,5 +64,56 @@ def test_grow_says_that_nothing_could_be_made(tmp_path: Path, capsys: pytest.Cap
         "(:init (at c yard) (crane yard) (idle)) (:goal (up c)))"
     )
     assert run(["grow", str(tmp_path), "--out", str(tmp_path / "grown")]) == ExitCode.NO_PLAN
-    assert "no problem could be made" in capsys.readouterr().err
+    assert "no problem could be made: nothing could be added" in capsys.readouterr().err
     assert not (tmp_path / "grown").exists()
+
+
+def test_grow_names_and_leaves_out_what_says_nothing(
+    ferry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Trivial, unsolvable and unreadable problems and those of another domain must not spoil the others."""
+    first = (ferry / "training" / "p001.pddl").read_text()
+    cut = first.index("(:goal")
+    (ferry / "training" / "trivial.pddl").write_text(f"{first[:cut]}(:goal (empty-ferry)))")
+    start = first.index("(at-ferry")
+    (ferry / "training" / "stuck.pddl").write_text(first[:start] + first[first.index(")", start) + 1 :])
+    (ferry / "training" / "torn.pddl").write_text(first[:cut])
+    (ferry / "training" / "other.pddl").write_text(first.replace("(:domain ferry)", "(:domain bridge)"))
+    capsys.readouterr()
+    out = tmp_path / "grown"
+    assert run(["grow", str(ferry), "--times", "2", "--count", "2", "--out", str(out)]) == ExitCode.SUCCESS
+    said = capsys.readouterr().err
+    assert "trivial.pddl is left out: its goal is true at the start" in said
+    assert "stuck.pddl is left out: its goal cannot be reached" in said
+    assert "torn.pddl is left out:" in said
+    assert "never closed" in said
+    assert "other.pddl is left out:" in said
+    assert "for domain 'bridge'" in said
+    for path in find_suite(out).splits["training"]:
+        assert path.read_text().count("(at-ferry ") == 1
+    for number in (1, 2, 3):
+        (ferry / "training" / f"p00{number}.pddl").unlink()
+    assert run(["grow", str(ferry), "--out", str(tmp_path / "more")]) == ExitCode.INPUT_ERROR
+    assert "no problem to grow others from" in capsys.readouterr().err
+
+
+def test_one_problem_grows(ferry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (2, 3):
+        (ferry / "training" / f"p00{number}.pddl").unlink()
+    out = tmp_path / "grown"
+    assert run(["grow", str(ferry), "--times", "2", "--count", "2", "--out", str(out)]) == ExitCode.SUCCESS
+    capsys.readouterr()
+    assert all(len(load(out / "domain.pddl", path).objects) > 7 for path in find_suite(out).splits["training"])
+
+
+def test_grow_says_that_no_plan_was_found(
+    ferry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("MOST_DECISIONS", "GUIDE_DECISIONS"):
+        monkeypatch.setattr(goals, limit, 1)
+    monkeypatch.setattr("saltus.grow.grower.goal_of_state", lambda *_: None)
+    options = ["grow", str(ferry), "--times", "2", "--count", "1"]
+    assert run([*options, "--out", str(tmp_path / "grown")]) == ExitCode.NO_PLAN
+    assert "no plan was found for any of the 3 problems tried" in capsys.readouterr().err
+    assert run([*options, "--unproven", "--out", str(tmp_path / "kept")]) == ExitCode.SUCCESS
+    assert "not known to be solvable" in capsys.readouterr().out

@@ -16,14 +16,17 @@ from saltus.domains import generate_problem
 from saltus.domains.checks import check_problem
 from saltus.domains.registry import DOMAINS
 from saltus.errors import InputError
-from saltus.grow import Grower, problem_text
+from saltus.grow import Grower, goals, problem_text
 from saltus.grow.draft import Draft, Relations
-from saltus.grow.goals import goal_of_state, walk
+from saltus.grow.goals import find_guides, goal_of_state, search_goal, search_with_guides, walk
+from saltus.grow.guides import Guide, atom_counts
 from saltus.grow.rules import Rules
 from saltus.grow.stretch import find_lattice, lattice_kinds, stretch
+from saltus.lookahead import lookahead
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.planning import plan_of
 from saltus.task import Action, Task, build_task, validate
+from saltus.task.reference import is_applicable, successor
 
 HAULING = """\
 (define (domain hauling)
@@ -225,14 +228,37 @@ def test_grown_problems_are_well_formed(name: str) -> None:
         assert check_problem(name, task) == []
 
 
-def test_unproven_problems_are_kept_only_if_the_search_fails_on_given_ones_too() -> None:
-    spanner = own_tasks("spanner")
-    assert Grower(spanner[0].domain, spanner).grow(2, 3.0) == []
-    made = list(Grower(spanner[0].domain, spanner).problems(2, 3.0, unproven=True))
-    assert [(entry.goal, entry.plan) for entry in made] == [("unproven", ())] * 2
-    assert all(check_problem("spanner", entry.task) == [] for entry in made)
+def test_unproven_problems_are_kept_only_if_the_search_fails_on_given_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = list(Grower(HAULED[0].domain, HAULED).problems(2, 2.0, unproven=True))
     assert {entry.goal for entry in solved} == {"patterned"}
+    for limit in ("MOST_DECISIONS", "GUIDE_DECISIONS"):
+        monkeypatch.setattr(goals, limit, 1)
+    assert {entry.goal for entry in Grower(HAULED[0].domain, HAULED).problems(2, 2.0)} <= {"reached"}
+    made = list(Grower(HAULED[0].domain, HAULED).problems(2, 2.0, unproven=True))
+    assert [(entry.goal, entry.plan) for entry in made] == [("unproven", ())] * 2
+
+
+def test_guides_find_plans_where_goals_alone_mislead() -> None:
+    """Nothing counts as progress while tools are collected along a one-way road, and all of them are needed."""
+    tasks = own_tasks("spanner")
+    grower = Grower(tasks[0].domain, tasks)
+    guides = find_guides(grower.drafts[-4:])
+    names = {(tasks[0].domain.predicates[guide.predicate].name, guide.sign) for guide in guides}
+    assert names == {("carrying", 1), ("at", -1)}
+    made = list(grower.problems(2, 3.0))
+    assert [entry.goal for entry in made] == ["patterned"] * 2
+    for entry in made:
+        assert search_goal(Draft(grower.relations, entry.task), entry.task, 0).plan is None
+        assert validate(entry.task, plan_of(entry.task, entry.plan)).valid
+        assert check_problem("spanner", entry.task) == []
+
+
+def test_atoms_of_a_guide_are_counted_in_every_state() -> None:
+    task = HAULED[2]
+    tree = lookahead(task, task.initial_state, goals.SPEC, task.goal)
+    for predicate in range(len(task.arity)):
+        expected = [sum(task.decode(code)[0] == predicate for code in tree.state_of(node)) for node in range(len(tree))]
+        assert atom_counts(tree, predicate).tolist() == expected
 
 
 # -- maps --------------------------------------------------------------------------------------------------------------
@@ -291,6 +317,24 @@ def test_goals_of_reached_states_are_reachable(seed: int, moves: bool) -> None:
     for task, actions in reached_goals(seed, moves):
         assert not task.goal.holds(task.initial_state)
         assert validate(task, plan_of(task, actions)).valid
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_searches_return_the_way_to_what_they_found(seed: int, moves: bool) -> None:
+    task = random_move_task(seed, tiny=True) if moves else random_task(seed)
+    draft = Draft(Relations(task), task)
+    fluent = [number for number in range(len(task.arity)) if task.fluent[number]]
+    guides = [Guide(random.Random(seed).choice(fluent), sign) for sign in (1, -1)] if fluent else []
+    for found in (search_goal(draft, task, seed), search_with_guides(task, guides, seed, lambda: None)):
+        if found.plan is not None:
+            assert validate(task, plan_of(task, found.plan)).valid
+        if found.best is not None:
+            state = task.initial_state
+            for action in found.best.actions:
+                assert is_applicable(task, state, action)
+                state = successor(task, state, action)
+            assert state == found.best.state
 
 
 def test_random_tasks_do_reach_goals() -> None:

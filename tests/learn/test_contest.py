@@ -528,7 +528,8 @@ class TestRefused:
             ('"winner": "iw"', '"winner": "nobody"', "no candidate 'nobody'"),
             ('"name": "iw"', '"name": "../iw"', "is no name"),
             ('"unit": "episodes"', '"unit": "miles"', "budget"),
-            ('"reason"', '"season"', "expected an object with"),
+            ('"reason"', '"season"', "reason: missing"),
+            ('"reason"', '"more": 1, "reason"', "unknown field 'more'"),
             ('"stable": [', '"stable": [3, ', r"stable\[0\]: expected a text, found 3"),
         ],
     )

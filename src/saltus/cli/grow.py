@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,10 @@ from saltus.cli import output
 from saltus.errors import ConfigurationError, InputError, plural, printable
 from saltus.files import PDDL_BYTES, make_folder, read_whole, write_whole
 from saltus.grow import Grower, Grown, problem_text
-from saltus.pddl import Source, parse_domain
+from saltus.grow.given import read_given, reason_against
+from saltus.pddl import Domain, Source, parse_domain
 from saltus.policy.exit_codes import ExitCode
-from saltus.task import find_suite, load
+from saltus.task import Task, find_suite
 from saltus.task.suite import DOMAIN_FILE
 
 LARGEST_TIMES = 100.0
@@ -36,17 +38,18 @@ def grow(
         float,
         typer.Option(help="Objects of the largest problem made, as a multiple of the largest given; 1: same sizes."),
     ] = 4.0,
-    count: Annotated[int, typer.Option(help="Number of problems.")] = 20,
+    count: Annotated[int, typer.Option(help="Number of problems to make.")] = 20,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
     unproven: Annotated[
         bool,
-        typer.Option("--unproven", help="Keep problems without a known plan if given problems have none either."),
+        typer.Option("--unproven", help="Keep problems without a known plan if none is found for given ones either."),
     ] = False,
 ) -> int:
     """Make larger problems from the training problems of a folder, without a generator.
 
     What the given problems have in common is learned from them: how many objects of each kind there are, and which
-    atoms an object has. Every problem made is solvable, except with --unproven. There may be fewer than asked for.
+    atoms an object has. Several problems of different sizes say more than one. Every problem made is solvable, except
+    with --unproven. There may be fewer than asked for.
 
     Example:
 
@@ -60,15 +63,43 @@ def grow(
     files = suite.training_files()
     check_empty(out)
     domain = parse_domain(Source.from_file(suite.domain))
-    tasks = [load(domain, path) for path in files]
-    made = make(Grower(domain, tasks, seed), count, times, unproven)
+    tasks = useful_tasks(folder, domain, files)
+    grower = Grower(domain, tasks, seed)
+    made = make(grower, count, times, unproven)
     if not made:
-        output.error(f"{folder}: no problem could be made: no object could be added, or no goal was known reachable")
+        output.error(f"{folder}: no problem could be made: {reason_for_none(grower, unproven)}")
         return ExitCode.NO_PLAN
     write(out, read_whole(suite.domain, PDDL_BYTES), made)
     if len(made) < count:
         output.note(f"{len(made)} of {plural(count, 'problem')} made; the others broke a rule or had no known plan")
     return ExitCode.SUCCESS
+
+
+def reason_for_none(grower: Grower, unproven: bool) -> str:
+    """Why a grower made nothing."""
+    if not grower.without_plan:
+        return "nothing could be added that has been seen in the given problems; more of them may help"
+    return (
+        f"no plan was found for any of the {plural(grower.without_plan, 'problem')} tried, with copied goals or others"
+        + ("" if unproven else "; --unproven keeps them if none is found for given problems either")
+    )
+
+
+def useful_tasks(folder: Path, domain: Domain, files: Sequence[Path]) -> list[Task]:
+    """Tasks of the files, without those that say nothing about what problems of the domain are like."""
+    warnings: list[str] = []
+    tasks: list[Task] = []
+    for path, task in read_given(domain, files, warnings):
+        reason = reason_against(task)
+        if reason:
+            warnings.append(f"{path.name} is left out: {reason}")
+        else:
+            tasks.append(task)
+    if not tasks:
+        raise InputError(f"{folder}: no problem to grow others from: {warnings[0]}")
+    for warning in warnings:
+        output.warning(warning)
+    return tasks
 
 
 def make(grower: Grower, count: int, times: float, unproven: bool) -> list[Grown]:

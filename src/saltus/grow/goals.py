@@ -16,24 +16,41 @@ from itertools import chain, islice, permutations
 import numpy as np
 
 from saltus.grow.draft import Atom, Draft
+from saltus.grow.guides import Guide, GuidedPolicy
 from saltus.grow.rules import Rules
 from saltus.lookahead import LookaheadSpec, is_dead_end, lookahead
 from saltus.lookahead.actions import successor_state
 from saltus.policy.policies import GoalCountPolicy
+from saltus.policy.rollout import Policy
 from saltus.policy.search import JumpSearch
 from saltus.task import Action, Goal, State, Task
 
 SPEC = LookaheadSpec(kind="iw", free_moves=True, max_better=32, max_nodes=20_000)
 """Trees of the search and of walks."""
 
-MOST_WORK = 12_000_000
-"""Most nodes of all trees of a search, times the objects of the task: some seconds."""
+MOST_WORK = 40_000_000
+"""Most nodes of all trees of a search, times the objects of the task: about a second."""
 
-MOST_DECISIONS = 300
+STAGED_WORK = 40_000_000
+"""The same for all searches for one kind of goals after another."""
+
+MOST_DECISIONS = 2000
 """Most decisions of a search."""
 
 PATIENCE = 60
-"""Decisions without more goals than before after which a search ends."""
+"""Decisions without more goals than before after which a search ends, if they are also `PATIENT_WORK`."""
+
+PATIENT_WORK = 4_000_000
+"""Work, as in `MOST_WORK`, that a search may do without more goals than before."""
+
+WEIGHTS = (1000.0, 1.0)
+"""Weights of values in the queues of a search: one goes where most goals are, one tries short ways first."""
+
+GUIDE_DECISIONS = 300
+"""Most decisions of a search that tries a guide on a given problem."""
+
+MOST_GUIDES = 2
+"""Guides that are kept."""
 
 MOST_ORDERS = 4
 """Orders of the shapes of goals that are tried."""
@@ -52,10 +69,11 @@ class Reached:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came across: a plan, or the states with the most goals."""
+    """What a search came across: a plan, or the state with the most goals."""
 
     plan: tuple[Action, ...] | None
     best: Reached | None
+    decisions: int = 0
 
 
 def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] = lambda: None) -> Found:
@@ -68,9 +86,11 @@ def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] =
         task, task.initial_state, task.goal, work=DEAD_END_WORK, ground_atoms=DEAD_END_WORK
     ):
         return Found(None, None)
-    found = _search(task, [task.goal], seed, check)
-    if found.plan is not None:
-        return found
+    policy = GoalCountPolicy(np.random.default_rng(seed), SPEC)
+    first = _Search(task, MOST_WORK, check).run([task.goal], policy, MOST_DECISIONS)
+    if first.plan is not None:
+        return first
+    search = _Search(task, STAGED_WORK, check)
     shapes = _shapes(draft, draft.goal_atoms(), draft.relations.goal)
     kinds = len({shape[0] for shape in shapes}) < len(shapes)
     for order in islice(permutations(shapes.values()), MOST_ORDERS if kinds else 0):
@@ -79,40 +99,80 @@ def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] =
         for atoms in order:
             reached += [task.encode(atom[0] - draft.relations.goal, atom[1:]) for atom in atoms]
             stages.append(Goal(reached))
-        staged = _search(task, [*stages[:-1], task.goal], seed, check)
+        policy = GoalCountPolicy(np.random.default_rng(seed), SPEC)
+        staged = search.run([*stages[:-1], task.goal], policy, MOST_DECISIONS)
         if staged.plan is not None:
             return staged
-    return found
+    return first
 
 
-def _search(task: Task, stages: Sequence[Goal], seed: int, check: Callable[[], None]) -> Found:
-    """What a search for one goal after another comes by."""
-    policy = GoalCountPolicy(np.random.default_rng(seed), SPEC)
-    best: Reached | None = None
-    state, before = task.initial_state, list[Action]()
-    nodes = decisions = 0
-    for goal in stages:
-        if goal.holds(state):
-            continue
-        search = JumpSearch(policy, task, goal=goal, weights=(10.0,))
-        steps = chain([search.expand(state, None, ())], search.run())
-        most, better = -1, decisions
-        for node, decision in steps:
-            check()
-            tree = decision.tree
-            candidate = int(tree.goals.argmax())
-            if int(tree.goals[candidate]) > most:
-                most, better = int(tree.goals[candidate]), decisions
-                best = Reached(tree.state_of(candidate), (*before, *node.path(), *tree.path_to(candidate)))
-            nodes, decisions = nodes + len(tree), decisions + 1
-            if nodes * len(task.objects) > MOST_WORK or decisions >= MOST_DECISIONS or decisions > better + PATIENCE:
+def search_with_guides(task: Task, guides: Sequence[Guide], seed: int, check: Callable[[], None]) -> Found:
+    """What searches with one guide after another come by, the first plan or nothing."""
+    for guide in guides:
+        policy = GuidedPolicy(np.random.default_rng(seed), guide)
+        found = _Search(task, MOST_WORK, check).run([task.goal], policy, MOST_DECISIONS)
+        if found.plan is not None:
+            return found
+    return Found(None, None)
+
+
+def find_guides(drafts: Sequence[Draft], check: Callable[[], None] = lambda: None) -> list[Guide]:
+    """The guides that lead to plans for all of the given problems with the fewest decisions; empty if none does."""
+    relations = drafts[0].relations
+    fluent = [number for number in range(relations.predicates) if not relations.static[number]]
+    ranked: list[tuple[int, Guide]] = []
+    for guide in (Guide(number, sign) for number in fluent for sign in (1, -1)):
+        total = 0
+        for draft in drafts:
+            policy = GuidedPolicy(np.random.default_rng(0), guide)
+            found = _Search(draft.task, MOST_WORK, check).run([draft.task.goal], policy, GUIDE_DECISIONS)
+            if found.plan is None:
                 break
-        if search.solution is None:
-            return Found(None, best)
-        for action in search.solution:
-            state = successor_state(task, state, action)
-        before += search.solution
-    return Found(tuple(before), best)
+            total += found.decisions
+        else:
+            ranked.append((total, guide))
+    return [guide for _, guide in sorted(ranked, key=lambda entry: entry[0])[:MOST_GUIDES]]
+
+
+class _Search:
+    """Searches for goals of one task, which share a budget of work."""
+
+    def __init__(self, task: Task, most_work: int, check: Callable[[], None]) -> None:
+        self.task = task
+        self.most_work = most_work
+        self.check = check
+        self.work = 0
+
+    def run(self, stages: Sequence[Goal], policy: Policy, most_decisions: int) -> Found:
+        """What a search for one goal after another comes by."""
+        task = self.task
+        best: Reached | None = None
+        state, before = task.initial_state, list[Action]()
+        decisions = 0
+        for goal in stages:
+            if goal.holds(state):
+                continue
+            search = JumpSearch(policy, task, goal=goal, weights=WEIGHTS)
+            steps = chain([search.expand(state, None, ())], search.run())
+            most, better, done = -1, decisions, self.work
+            for node, decision in steps:
+                self.check()
+                tree = decision.tree
+                candidate = int(tree.goals.argmax())
+                if int(tree.goals[candidate]) > most:
+                    most, better, done = int(tree.goals[candidate]), decisions, self.work
+                    best = Reached(tree.state_of(candidate), (*before, *node.path(), *tree.path_to(candidate)))
+                self.work, decisions = self.work + len(tree) * len(task.objects), decisions + 1
+                if self.work > self.most_work or decisions >= most_decisions:
+                    break
+                if decisions > better + PATIENCE and self.work > done + PATIENT_WORK:
+                    break
+            if search.solution is None:
+                return Found(None, best, decisions)
+            for action in search.solution:
+                state = successor_state(task, state, action)
+            before += search.solution
+        return Found(tuple(before), best, decisions)
 
 
 def reachable_goal(draft: Draft, rules: Rules, task: Task) -> bool:

@@ -1,8 +1,9 @@
 """Stage `grow`: new problems from given ones, without a generator: larger ones, and others of the same size.
 
-Takes the tasks of one domain. A given problem is the base; its lattices are stretched (`stretch.py`) and its objects
-copied (`insert.py`) until the kinds that vary between the given problems have grown by a common factor. What a made
-problem must not break is learned from the given ones (`rules.py`). Its goal is shown to be reachable (`goals.py`).
+Takes the tasks of one domain. A given problem is the base; its lattices are stretched (`stretch.py`), its ladders get
+rungs (`rungs.py`) and its objects are copied (`insert.py`) until the kinds that vary between the given problems have
+grown by a common factor. What a made problem must not break is learned from the given ones (`rules.py`). Its goal is
+shown to be reachable (`goals.py`).
 Everything random comes from one seed; effort is bounded by counts, never by time.
 """
 
@@ -14,9 +15,11 @@ from dataclasses import dataclass
 
 from saltus.errors import InputError
 from saltus.grow.draft import Draft, Relations, substituted
-from saltus.grow.goals import goal_of_state, reachable_goal, search_goal, walk
+from saltus.grow.goals import Reached, find_guides, goal_of_state, reachable_goal, search_goal, search_with_guides, walk
+from saltus.grow.guides import Guide
 from saltus.grow.insert import Inserter
 from saltus.grow.rules import Rules
+from saltus.grow.rungs import Ladders
 from saltus.grow.stretch import lattice_kinds, stretch
 from saltus.lookahead.actions import random_action, successor_state
 from saltus.pddl import Domain
@@ -37,8 +40,8 @@ TRIES = 3
 FAILURES = 3
 """Insertions of a kind that may fail in a row before the kind stops growing."""
 
-WEAK_TRIED = 4
-"""Given problems that the search is tried on, to see what its failure is worth."""
+SEARCHED = 4
+"""Given problems, the largest ones, that searches are tried on: to find guides, and to see what a failure is worth."""
 
 JUMPS = 8
 """Most jumps of a walk that shakes an initial state."""
@@ -78,11 +81,15 @@ class Grower:
         self.rules = Rules(self.relations, self.drafts, walked)
         self.lattices = lattice_kinds(self.drafts)
         """Sets of kinds whose objects are the cells of a map."""
+        self.ladders = Ladders(self.rules, self.drafts)
         self.tried = 0
         """Insertions tried so far."""
         self.accepted = 0
         """Insertions that broke no rule."""
+        self.without_plan = 0
+        """Problems dropped because no goal was known to be reachable."""
         self._number = 0
+        self._guides: list[Guide] | None = None
 
     def _walked(self, tasks: Sequence[Task]) -> Iterator[Draft]:
         for task in tasks:
@@ -162,14 +169,20 @@ class Grower:
         return self._finished(draft, check, unproven=unproven)
 
     def _search_is_weak(self, check: Check) -> bool:
-        """Whether the search finds no plans for half of the largest given problems."""
-        tried = self.drafts[-WEAK_TRIED:]
-        found = [search_goal(draft, draft.task, 0, check).plan is not None for draft in tried]
-        return 2 * sum(found) <= len(found)
+        """Whether searches find no plans for half of the largest given problems."""
+        tried = self.drafts[-SEARCHED:]
+        found = [search_goal(draft, draft.task, 0, check).plan or self._guided(draft.task, check) for draft in tried]
+        return 2 * sum(plan is not None for plan in found) <= len(found)
+
+    def _guided(self, task: Task, check: Check) -> tuple[Action, ...] | None:
+        """A plan found with guides, which are chosen when they are first needed."""
+        if self._guides is None:
+            self._guides = find_guides(self.drafts[-SEARCHED:], check)
+        return search_with_guides(task, self._guides, self.rng.randrange(2**32), check).plan
 
     def enlarge(self, draft: Draft, target: int, check: Check = lambda: None) -> None:
         """Adds objects until there are about `target`, or no more can be added."""
-        varying = [kind for kind in sorted(self.rules.varying) if kind in draft.kind]
+        varying = [kind for kind in sorted(self.rules.varying | self.ladders.kinds) if kind in draft.kind]
         counts = {kind: draft.kind.count(kind) for kind in varying}
         fixed = len(draft) - sum(counts.values())
         factor = (target - fixed) / max(1, sum(counts.values()))
@@ -180,6 +193,11 @@ class Grower:
             while (cells := sum(kind in kinds for kind in draft.kind)) < wanted:
                 check()
                 if not stretch(draft, self.rules, self.rng, kinds, round(1.1 * wanted) - cells):
+                    break
+        for kind in sorted(self.ladders.kinds & goals.keys()):
+            wanted = goals.pop(kind)
+            while draft.kind.count(kind) < wanted:
+                if not self.ladders.insert(draft, kind, self.rng, target + target // 10 - len(draft), check):
                     break
         order = sorted(goals, key=lambda kind: (-inserter.together(draft, kind), kind))
         for kind in order:
@@ -237,21 +255,29 @@ class Grower:
         task = draft.to_task(name)
         if reachable_goal(draft, self.rules, task):
             task = draft.to_task(name)
-        if not task.goal.holds(task.initial_state):
+        places: list[Reached] = []
+        is_goal = not task.goal.holds(task.initial_state)
+        if is_goal:
             found = search_goal(draft, task, self.rng.randrange(2**32), check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
-            places = [found.best] if found.best is not None else []
-            if unproven and places:
+            if found.best is None:  # a dead end
+                is_goal = False
+            else:
+                places.append(found.best)
+        if not (is_goal and unproven):
+            for reached in (*places, *reversed(walk(task, self.rng, JUMPS, check))):
+                goal = goal_of_state(draft, self.rules, task, reached.state, self.rng)
+                if goal is not None:
+                    draft.set_goal(goal)
+                    return Grown(draft.to_task(name), draft.task.name, "reached", reached.actions)
+        if is_goal:
+            plan = self._guided(task, check)
+            if plan is not None:
+                return Grown(task, draft.task.name, "patterned", plan)
+            if unproven:
                 return Grown(task, draft.task.name, "unproven", ())
-        else:
-            places = []
-        places += reversed(walk(task, self.rng, JUMPS, check))
-        for reached in places:
-            goal = goal_of_state(draft, self.rules, task, reached.state, self.rng)
-            if goal is not None:
-                draft.set_goal(goal)
-                return Grown(draft.to_task(name), draft.task.name, "reached", reached.actions)
+        self.without_plan += 1
         return None
 
 

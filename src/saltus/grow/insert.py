@@ -76,7 +76,7 @@ class Inserter:
             self.tried += 1
             mark = draft.mark()
             chain = self._chain_end(draft, original) if attempt % 3 == 2 and len(together) == 1 else None
-            copies = _Copy(self.rules, self.rng, draft, together).make(attempt, chain)
+            copies = Copy(self.rules, self.rng, draft, together).make(attempt, chain)
             new = list(copies.values())
             behind = self._behind(draft, copies)
             if not behind and self.rules.fits(draft, mark, new) and not self._too_many(draft, new):
@@ -133,7 +133,7 @@ class Inserter:
         return self.rng.choice(ends) if ends else None
 
 
-class _Copy:
+class Copy:
     """One try: the copy of a set of objects."""
 
     def __init__(self, rules: Rules, rng: random.Random, draft: Draft, together: Sequence[int]) -> None:
@@ -142,41 +142,50 @@ class _Copy:
         self.draft = draft
         self.together = list(together)
         self.copies: dict[int, int] = {}
+        self._atoms: list[tuple[Atom, float]] = []
         self.replaced: dict[int, dict[int, int]] = {}
         """Neighbours drawn anew, for static atoms, fluent atoms and goals."""
 
     def make(self, attempt: int, chain: int | None) -> dict[int, int]:
         """The copy of each object, made in the draft."""
-        draft, relations, rules = self.draft, self.draft.relations, self.rules
-        atoms = [
+        self.add_objects()
+        static = self.draft.relations.static
+        self._copy_static([(atom, value) for atom, value in self._atoms if static[atom[0]]], attempt, chain)
+        self.copy_fluent_and_goals(attempt, piled=attempt % 3 != 2)
+        return self.copies
+
+    def add_objects(self) -> None:
+        """Adds the copies, without atoms, and takes down the atoms of the originals."""
+        draft = self.draft
+        self._atoms = [
             (atom, draft.atoms[atom])
             for atom in dict.fromkeys(atom for number in self.together for atom in draft.of[number])
-            if atom[0] not in rules.totals
+            if atom[0] not in self.rules.totals
         ]
         for number in self.together:
             self.copies[number] = draft.add_object(number)
-        static = [(atom, value) for atom, value in atoms if relations.static[atom[0]]]
-        fluent = [atom for atom, _ in atoms if relations.is_initial_fluent(atom[0])]
-        goals = [atom for atom, _ in atoms if relations.is_goal(atom[0])]
-        self._copy_static(static, attempt, chain)
+
+    def copy_fluent_and_goals(self, attempt: int, *, piled: bool) -> None:
+        """Gives the copies fluent atoms and goals, with neighbours drawn anew; on request, puts them into piles."""
+        relations, rules = self.draft.relations, self.rules
+        fluent = [atom for atom, _ in self._atoms if relations.is_initial_fluent(atom[0])]
+        goals = [atom for atom, _ in self._atoms if relations.is_goal(atom[0])]
         strict = attempt % 4 < 2
         self.rng.shuffle(fluent)
         self.rng.shuffle(goals)
-        for layer, own, fits in ((1, fluent, rules.initial_fits), (2, goals, rules.patterned_goal_fits)):
-            piled = self._pile(layer) if attempt % 3 != 2 else None
-            if piled is None:
-                self._copy_fluent(own, layer, fits, strict)
-            else:
-                self._put_between(layer, piled, fits)
-        return self.copies
+        for layer, atoms, fits in ((1, fluent, rules.initial_fits), (2, goals, rules.patterned_goal_fits)):
+            piles = {number: self._pile(number, layer) for number in self.together} if piled else {}
+            others = [number for number in self.together if piles.get(number) is None]
+            self._copy_fluent([atom for atom in atoms if any(o in atom[1:] for o in others)], layer, fits, strict)
+            for number, relation in piles.items():
+                if relation is not None:
+                    self._put_between(number, layer, relation, fits)
 
     # -- towers ------------------------------------------------------------------------------------------------------
 
-    def _pile(self, layer: int) -> int | None:
-        """A relation without cycles by which objects of the copied kind lie on one another; None if there is none."""
-        if len(self.together) > 1:
-            return None
-        kind, family = self.draft.kind[self.together[0]], self.draft.family[self.together[0]]
+    def _pile(self, number: int, layer: int) -> int | None:
+        """A relation without cycles by which objects of a copied kind lie on one another; None if there is none."""
+        kind, family = self.draft.kind[number], self.draft.family[number]
         for relation in self.rules.acyclic:
             if self._is_in(relation, layer) and all(
                 self.rules.is_functional(kind, (relation, position, (family,))) for position in (0, 1)
@@ -188,11 +197,11 @@ class _Copy:
         relations = self.draft.relations
         return relations.is_initial_fluent(relation) if layer == 1 else relations.is_goal(relation)
 
-    def _put_between(self, layer: int, relation: int, fits: Callable[[Draft, int], bool]) -> None:
+    def _put_between(self, original: int, layer: int, relation: int, fits: Callable[[Draft, int], bool]) -> None:
         """Puts the copy next to an object of its kind: between this one and the one that lies on it, or under it."""
         draft = self.draft
-        copied = self.copies[self.together[0]]
-        beside = self.rng.choice([o for o in draft.objects_of(draft.kind[copied]) if o != copied])
+        copied = self.copies[original]
+        beside = self.rng.choice([o for o in draft.objects_of(draft.kind[copied]) if o not in self.copies.values()])
         atoms = [atom for atom in draft.of[beside] if self._is_in(atom[0], layer) and atom[0] not in self.rules.totals]
         if layer == 2 and not atoms:
             return

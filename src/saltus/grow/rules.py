@@ -86,7 +86,9 @@ class Rules:
                 for triangle, connection in self._triangles_of(draft, number):
                     self._triangles[triangle].add(connection)
         self._reach = _reach(self, drafts)
-        self.varying -= {kind for kind in self.varying if self.is_scale(kind)}
+        self.scales = {kind for kind in self.varying if self.is_scale(kind)}
+        """Kinds of chains of numbers whose length varies."""
+        self.varying -= self.scales
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -165,14 +167,19 @@ class Rules:
     def is_scale(self, kind: int) -> bool:
         """Whether objects of the kind are nothing but a chain of numbers: fluent atoms about them are only of relations
         that keep their number of atoms."""
-        family = self._families[kind]
-        return all(
+        return bool(self.links(kind)) and all(
             self.relations.static[feature[0]] or feature[0] in self.totals for own, feature in self._most if own == kind
-        ) and any(
-            all(self.is_functional(kind, (relation, position, (family,))) for position in (0, 1))
+        )
+
+    def links(self, kind: int) -> list[int]:
+        """Static relations by which objects of a kind form chains."""
+        family = self._families[kind]
+        return [
+            relation
             for relation in self.acyclic
             if self.relations.static[relation]
-        )
+            and all(self.is_functional(kind, (relation, position, (family,))) for position in (0, 1))
+        ]
 
     def state_fits(self, draft: Draft) -> bool:
         """Whether the rows of all initial atoms were seen."""
@@ -281,14 +288,14 @@ class Rules:
     def near(self, draft: Draft, number: int) -> dict[int, dict[int, int]]:
         """By kind, the objects two functional atoms away, each with the object in between."""
         found: dict[int, dict[int, int]] = defaultdict(dict)
-        for between in self._owned(draft, number):
-            for far in self._owned(draft, between):
+        for _, between in self.owned(draft, number):
+            for _, far in self.owned(draft, between):
                 if far != number:
                     found[draft.kind[far]][far] = between
         return found
 
-    def _owned(self, draft: Draft, number: int) -> Iterator[int]:
-        """Objects that have only one atom of a binary relation, and have it with this object."""
+    def owned(self, draft: Draft, number: int) -> Iterator[tuple[Atom, int]]:
+        """Objects that have only one atom of a binary relation, and have it with this object; with this atom."""
         goal = self.relations.goal
         for atom in draft.of[number]:
             if len(atom) == 3 and atom[0] < goal and atom[1] != atom[2]:
@@ -296,7 +303,7 @@ class Rules:
                 other = atom[3 - position]
                 feature = (atom[0], 2 - position, (draft.family[number],))
                 if self.is_functional(draft.kind[other], feature):
-                    yield other
+                    yield atom, other
 
 
 def _reach(rules: Rules, drafts: Sequence[Draft]) -> dict[int, list[tuple[int, tuple[int, int]]]]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
 
 from saltus.errors import InputError
 from saltus.files import SETTINGS_BYTES, read_whole, write_whole
 from saltus.learn.candidates import Candidate
-from saltus.model.schema import read_value
-from saltus.model.tensor_file import DamageError, kind_of, parse_json
+from saltus.model.schema import read_spec
+from saltus.model.tensor_file import DamageError, parse_json
 
 FILE = "contest.json"
 VERSION = 1
@@ -100,31 +99,14 @@ class ContestState:
             values = parse_json(read_whole(path, SETTINGS_BYTES))
             if values.pop("version", None) != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
-            state: ContestState = _read(cls, values, "contest")
+            for entry in fields(cls):
+                if entry.name not in values:
+                    raise DamageError(f"{entry.name}: missing")
+            state = read_spec(cls, values, "contest")
             _check(state)
         except DamageError as error:
             raise InputError(f"{path}: damaged: {error}") from error
         return state
-
-
-def _read(hint: Any, value: Any, where: str) -> Any:
-    """A value of a type: what `read_value` reads, and lists, tuples, objects and dataclasses of such."""
-    origin = get_origin(hint)
-    if origin is dict:
-        if not isinstance(value, dict):
-            raise DamageError(f"{where}: expected an object, found {kind_of(value)}")
-        return {key: _read(get_args(hint)[1], entry, f"{where}.{key}") for key, entry in value.items()}
-    if origin in (list, tuple):
-        if not isinstance(value, list):
-            raise DamageError(f"{where}: expected a list, found {kind_of(value)}")
-        return origin(_read(get_args(hint)[0], entry, f"{where}[{i}]") for i, entry in enumerate(value))
-    if is_dataclass(hint):
-        if not isinstance(value, dict) or value.keys() != {entry.name for entry in fields(hint)}:
-            raise DamageError(f"{where}: expected an object with {', '.join(entry.name for entry in fields(hint))}")
-        hints = get_type_hints(hint)
-        made: Any = hint
-        return made(**{key: _read(hints[key], entry, f"{where}.{key}") for key, entry in value.items()})
-    return read_value(hint, value, where)
 
 
 def _check(state: ContestState) -> None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from saltus.errors import InputError
+from saltus.grow.given import read_given, reason_against
 from saltus.learn.config import Configuration
-from saltus.lookahead import is_dead_end
 from saltus.pddl import Domain, Source, parse_domain
-from saltus.task import Split, Suite, Task, find_suite, load
+from saltus.task import Split, Task, find_suite, load
 
 MOST_HELD_OUT = 30
 """Most problems that are held out for validation where no folder says which."""
@@ -43,8 +43,8 @@ def load_problems(folder: str | os.PathLike[str], configuration: Configuration) 
     suite.training_files()  # there must be some
     domain = parse_domain(Source.from_file(suite.domain))
     warnings: list[str] = []
-    training = _useful(_load(suite, domain, Split.TRAINING, warnings), configuration, warnings)
-    held_out = _useful(_load(suite, domain, Split.VALIDATION, warnings), configuration, warnings)
+    training = _useful(read_given(domain, suite.splits.get(Split.TRAINING, ()), warnings), configuration, warnings)
+    held_out = _useful(read_given(domain, suite.splits.get(Split.VALIDATION, ()), warnings), configuration, warnings)
     if not training:
         raise InputError(f"{folder}: no training problem is left: {warnings[0]}")
     if not held_out:
@@ -109,29 +109,12 @@ def _held_out(problems: int) -> int:
     return min(MOST_HELD_OUT, problems // HELD_OUT_SHARE)
 
 
-def _load(suite: Suite, domain: Domain, split: str, warnings: list[str]) -> list[tuple[Path, Task]]:
-    """Tasks of a split and their files; files that are no problem of the domain are left out."""
-    found: list[tuple[Path, Task]] = []
-    for path in suite.splits.get(split, ()):
-        try:
-            found.append((path, load(domain, path)))
-        except InputError as error:
-            warnings.append(f"{path.name} is left out: {error}")
-    return found
-
-
 def _useful(found: Sequence[tuple[Path, Task]], configuration: Configuration, warnings: list[str]) -> list[Task]:
     kept: list[Task] = []
     for path, task in found:
-        reason = ""
-        if task.goal.impossible:
-            reason = "its goal can never be true"
-        elif task.goal.holds(task.initial_state):
-            reason = "its goal is true at the start"
-        elif len(task.goal.negative) and not configuration.encoding.negative_goals:
+        reason = reason_against(task)
+        if not reason and len(task.goal.negative) and not configuration.encoding.negative_goals:
             reason = "its goal has negated literals, which need encoding.negative_goals"
-        elif is_dead_end(task, task.initial_state, task.goal):
-            reason = "its goal cannot be reached from its initial state"
         if reason:
             warnings.append(f"{path} is left out: {reason}")
         else:

@@ -147,8 +147,18 @@ def read_spec(kind: type[Spec], values: Any, where: str) -> Spec:
 
 
 def read_value(hint: Any, value: Any, where: str) -> Any:
-    """A plain value of a type: bool, int, float, str, a dataclass, or one of them or None. Whole numbers are floats."""
-    if get_origin(hint) in (Union, types.UnionType):
+    """A plain value of a type: bool, int, float, str, a dataclass, one of them or None; lists, tuples of any length and
+    objects of such. Whole numbers are floats."""
+    origin = get_origin(hint)
+    if origin in (list, tuple):
+        if not isinstance(value, list):
+            raise DamageError(f"{where}: expected a list, found {kind_of(value)}")
+        return origin(read_value(get_args(hint)[0], entry, f"{where}[{i}]") for i, entry in enumerate(value))
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise DamageError(f"{where}: expected an object, found {kind_of(value)}")
+        return {key: read_value(get_args(hint)[1], entry, f"{where}.{shorten(key)}") for key, entry in value.items()}
+    if origin in (Union, types.UnionType):
         if value is None:
             return None
         (hint,) = (option for option in get_args(hint) if option is not type(None))

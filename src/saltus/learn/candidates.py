@@ -69,6 +69,8 @@ class Candidate:
     settings: tuple[str, ...]
     """Changes to it."""
     seed: int
+    start: str = ""
+    """Candidate whose policy it begins with; empty for random weights."""
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -78,6 +80,15 @@ class Candidate:
     def restarted(self) -> Candidate:
         """The same candidate with another seed."""
         return Candidate(f"{self.name}-seed-{self.seed + 1}", self.config, self.settings, self.seed + 1)
+
+    def with_frozen_goals(self) -> Candidate | None:
+        """The candidate's policy, to go on with frozen goals; None if it has them, or cannot have them."""
+        settings = (*self.settings, "lookahead.frozen_goals=strong")
+        found = Candidate(f"{self.name}-frozen", self.config, settings, self.seed, self.name)
+        try:
+            return found if found.configuration != self.configuration else None
+        except ConfigurationError:
+            return None
 
 
 def shared_settings(tasks: Sequence[Task], device: str) -> tuple[str, ...]:

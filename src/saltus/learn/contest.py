@@ -3,7 +3,8 @@
 Takes a folder of problems; gives the folder of a policy. Every candidate (`candidates.py`) is an ordinary run in
 `candidates/NAME`, trained by jobs in processes of their own. Successive halving: all train for equal shares of the
 time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
-not steadily, it is also tried with another seed, and the better of the two is kept.
+not steadily, it is also tried with another seed and, if it does not solve everything, with frozen goals, and the best
+is kept.
 
     contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
     policy.safetensors    the best policy so far, of whichever run
@@ -175,12 +176,14 @@ class Contest:
         elif alone and WINNER not in kinds and alone not in state.finished:
             self._add_round(WINNER, state.contestants, left, 2)
         elif alone and RESTART not in kinds and needs_restart(self._standings[alone]):
-            again = state.candidate(alone).restarted()
-            state.candidates.append(again)
-            state.contestants.append(again.name)
-            self._look_at(again.name)
+            winner = state.candidate(alone)
+            frozen = None if self._standings[alone].is_complete else winner.with_frozen_goals()
+            for again in (entry for entry in (winner.restarted(), frozen) if entry is not None):
+                state.candidates.append(again)
+                state.contestants.append(again.name)
+                self._look_at(again.name)
             goes_on = self.slots > 1 and alone not in state.finished
-            self._add_round(RESTART, state.contestants if goes_on else [again.name], left, 1)
+            self._add_round(RESTART, state.contestants[not goes_on :], left, 1)
         elif alone not in state.finished:
             self._add_round(LAST, state.contestants, left, 1)
         else:
@@ -191,12 +194,21 @@ class Contest:
         """Adds a round that takes one of so many equal parts of what is left."""
         active = [name for name in names if name not in self.state.finished]
         share = share_of(self.state.budget.unit, left / parts, len(active), self.slots, self._startup)
-        targets = {name: self._used_by[name] + (share if name in active else 0) for name in names}
+        foreseen = max(self._validating.values()) if self.state.budget.unit == "seconds" else 0.0
+
+        def train_for(name: str) -> float:
+            if name not in active:
+                return 0.0
+            # A run that has been validated keeps time free for that by itself.
+            return share if self._validating[name] else max(LEAST_SHARE, share - foreseen)
+
+        targets = {name: self._used_by[name] + train_for(name) for name in names}
         self.state.rounds.append(Round(kind, targets))
         text = f"{plural(len(names), 'candidate')}: {', '.join(names)}"
         if kind != HALVING:
+            new = ", ".join(name for name in names if self._used_by[name] == 0)
             text = {WINNER: f"{names[0]} goes on", LAST: f"{names[0]} goes on"}.get(
-                kind, f"{names[-1]}: another seed, since the winner is unsteady or does not solve everything"
+                kind, f"{new}: another try, since the winner is unsteady or does not solve everything"
             )
         each = f"; {share:,.0f} {self.state.budget.symbol} each" if active else ""
         self._say("round", f"round {len(self.state.rounds)}: {text}{each}")
@@ -277,6 +289,7 @@ class Contest:
             settings=(*candidate.settings, *((f"training.episodes={round(target)}",) if in_episodes else ())),
             seconds=None if in_episodes else target,
             grown=str(self.folder / "grown"),
+            start=str(self.run_folder(candidate.start) / RUN_POLICY) if candidate.start else None,
             yardstick=False,
             device=self.device,
             threads=threads,

@@ -42,8 +42,8 @@ class Round:
     """Some candidates that train for equal shares."""
 
     kind: str
-    """halving: the better half goes on; winner: the winner goes on; restart: so does the winner with another seed;
-    last: the better of the two goes on."""
+    """halving: the better half goes on; winner: the winner goes on; restart: so does the winner with another seed,
+    or with frozen goals; last: the best of them goes on."""
     targets: dict[str, float]
     """What each run may have used at the end of the round, in all; by name."""
     done: list[str] = field(default_factory=list)

@@ -89,6 +89,10 @@ class Run:
             return time.monotonic() - started >= seconds - reserved
 
         def train() -> Iterator[Event]:
+            # What a run begins with may be better than what it learns.
+            is_given = self.description.start is not None and trainer.episode == 0 and not trainer.validations
+            if is_given and trainer.can_select and (validation := trainer.try_validation(is_stopped)) is not None:
+                yield validation
             yield from trainer.train(is_over, is_stopped)
             if trainer.episode < spec.episodes and not trainer.is_stable and not is_told:
                 self.stopped_by = TIME_LIMIT

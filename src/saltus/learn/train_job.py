@@ -65,6 +65,8 @@ class TrainJob(Job[TrainResult]):
     """Time after which the run ends, at the end of an episode."""
     grown: str | None = None
     """Folder in which grown problems are kept (default: `grown` in the folder of the run)."""
+    start: str | None = None
+    """Policy whose weights the run begins with."""
     yardstick: bool = True
     """Whether the yardstick goal-count is measured at the end, to compare with."""
 
@@ -80,6 +82,7 @@ class TrainJob(Job[TrainResult]):
             out=os.path.abspath(self.out),
             config=None if self.config is None else configuration_path(self.config),
             grown=None if self.grown is None else os.path.abspath(self.grown),
+            start=None if self.start is None else os.path.abspath(self.start),
         )
 
 
@@ -117,6 +120,7 @@ def train(worker: Worker) -> Mapping[str, Any]:
     job = TrainJob.from_json(worker.job)
     out = Path(job.out)
     worker.log_to(out / LOG)
+    is_resumed = (out / "config.json").exists()
     run = open_run(
         job.folder,
         out,
@@ -125,7 +129,8 @@ def train(worker: Worker) -> Mapping[str, Any]:
         seed=job.seed,
         device=job.device,
         threads=job.threads,
-        resume=(out / "config.json").exists(),
+        resume=is_resumed,
+        start=None if is_resumed else job.start,
         grown=job.grown,
         warn=lambda message: worker.note(f"saltus: warning: {message}"),
     )

@@ -177,7 +177,7 @@ class Rollout:
                 self.ending = Ending.DEAD_END if len(tree) == 1 and not tree.truncated else Ending.STUCK
             return None
         node, successor = found
-        solved = self.goal.holds(successor)
+        solved = tree.reaches_goal(node)
         step = Step(self.state, tree, decision.q, node, successor, solved)
         self.state = successor
         self.jumps += 1

@@ -53,6 +53,16 @@ class State:
         self.codes = sorted_codes(codes)
         self._hash = hash(self.codes.tobytes())
 
+    def changed(self, added: Codes, deleted: Codes) -> State:
+        """The state with some atoms added, none of which it has, and some deleted, all of which it has."""
+        codes = np.delete(self.codes, self.codes.searchsorted(deleted))
+        codes = np.insert(codes, codes.searchsorted(added), added)
+        codes.flags.writeable = False
+        state = State.__new__(State)
+        state.codes = codes
+        state._hash = hash(codes.tobytes())
+        return state
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and np.array_equal(self.codes, other.codes)
 

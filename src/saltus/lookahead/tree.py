@@ -112,6 +112,10 @@ class LookaheadTree:
         """Atoms of the root that are absent from the node."""
         return self.deleted[self.deleted_offset[node] : self.deleted_offset[node + 1]]
 
+    def change_to(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Atoms added and deleted on the way from the root to a node, copied, so that the tree can be freed."""
+        return self.added_of(node).copy(), self.deleted_of(node).copy()
+
     def state_of(self, node: int) -> State:
         """State of a node."""
         return self.root.changed(self.added_of(node), self.deleted_of(node))

@@ -143,6 +143,7 @@ class FrozenTest:
     def keeps(self, state: NDArray[np.int64], strong: bool, work: int) -> int: ...
 
 def relaxed_reaches(task: Task, state: NDArray[np.int64], goal: NDArray[np.int64], work: int) -> bool | None: ...
+
 class Roles:
     def __init__(
         self, task: Task, positive: NDArray[np.int64], negative: NDArray[np.int64], fixed: int, most: int

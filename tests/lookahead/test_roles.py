@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.random_tasks import random_tasks
 
 from saltus.errors import ConfigurationError
 from saltus.graph import EncodingSpec, Vocabulary, assemble
@@ -17,11 +18,10 @@ from saltus.lookahead.actions import applicable_actions, successor_state
 from saltus.lookahead.roles import project, project_goal
 from saltus.lookahead.roles_reference import facts, roles
 from saltus.lookahead.roles_reference import project as slow_project
-from saltus.policy import GoalCountPolicy, Rollout, run_rollout
-from saltus.task import Goal, State, Task, build_task, validate
 from saltus.pddl import Source, parse_domain, parse_problem
+from saltus.policy import GoalCountPolicy, Rollout, run_rollout
 from saltus.policy.planning import plan_of
-from tests.random_tasks import random_tasks
+from saltus.task import Goal, State, Task, build_task, validate
 
 DOMAIN = """
 (define (domain carrier)
@@ -87,7 +87,9 @@ def test_a_small_task_is_used_again() -> None:
     atoms = ["(at b0 y)", *(f"(at b{i} x)" for i in range(1, 6)), "(free l)", "(free r)", "(here x)"]
     second = project(task, task.state(atoms), task.goal, 2)
     third = project(task, task.initial_state, task.goal, 2)
-    assert first is not None and second is not None and third is not None
+    assert first is not None
+    assert second is not None
+    assert third is not None
     assert first.small is third.small
     assert first.small is not second.small
 
@@ -172,7 +174,9 @@ def test_a_rollout_through_representatives() -> None:
 
 
 def test_quantified_effects_are_left_alone() -> None:
-    text = DOMAIN.replace("(and (here ?q) (not (here ?p)))", "(and (here ?q) (not (here ?p)) (forall (?h) (free ?h)))", 1)
+    text = DOMAIN.replace(
+        "(and (here ?q) (not (here ?p)))", "(and (here ?q) (not (here ?p)) (forall (?h) (free ?h)))", 1
+    )
     assert text != DOMAIN
     domain = parse_domain(Source.from_bytes(text.encode(), "domain"))
     plain = carrier(5)

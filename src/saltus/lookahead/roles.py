@@ -119,17 +119,15 @@ def project_goal(tree: LookaheadTree, goal: Goal) -> Goal:
     """Another goal for a tree with representatives, as its small task has it: literals about them alone."""
     task, small = tree.task, tree.encoded.task
     number = {int(whole): i for i, whole in enumerate(tree.representatives.tolist())}
-    kept: list[list[int]] = []
-    for codes in (goal.positive, goal.negative):
-        atoms = [task.decode(code) for code in codes.tolist()]
-        kept.append(
-            [
-                small.encode(predicate, [number[i] for i in arguments])
-                for predicate, *arguments in atoms
-                if all(i in number for i in arguments)
-            ]
-        )
-    return Goal(*kept, goal.impossible)
+
+    def shown(codes: NDArray[np.int64]) -> list[int]:
+        return [
+            small.encode(predicate, [number[i] for i in arguments])
+            for predicate, *arguments in map(task.decode, codes.tolist())
+            if all(i in number for i in arguments)
+        ]
+
+    return Goal(shown(goal.positive), shown(goal.negative), goal.impossible)
 
 
 def _small_task(

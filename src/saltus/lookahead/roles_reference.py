@@ -47,7 +47,7 @@ def representatives(task: Task, state: State, goal: Goal, most: int) -> list[int
 
 
 def project(task: Task, state: State, goal: Goal, most: int) -> tuple[list[int], set[Fact], int]:
-    """Representatives, what is said about them alone, in their new numbers, and how many goals that are left out hold."""
+    """Representatives, what is said about them alone in their new numbers, and how many goals left out hold."""
     chosen = representatives(task, state, goal, most)
     number = {whole: i for i, whole in enumerate(chosen)}
     shown: set[Fact] = set()

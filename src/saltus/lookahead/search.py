@@ -66,9 +66,7 @@ def _project(situation: Situation, spec: LookaheadSpec) -> Projection | None:
     return None if spec.roles is None else project(*situation, spec.roles, free_moves=spec.free_moves)
 
 
-def _kernel_moves(
-    situation: Situation, projection: Projection | None, spec: LookaheadSpec
-) -> _kernel.FreeMoves | None:
+def _kernel_moves(situation: Situation, projection: Projection | None, spec: LookaheadSpec) -> _kernel.FreeMoves | None:
     if not spec.free_moves:
         return None
     moves = find_free_moves(situation.task) if projection is None else projection.small.moves

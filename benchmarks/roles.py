@@ -8,21 +8,21 @@
 first jumps, by number of balls, with and without roles; without, only up to `--plain` balls. A policy must have been
 learned for the classic gripper domain, which this script holds; goal-count fits every domain.
 
-`decisions` plays generated problems of the bundled policies' domains, validation problems and one that is two to four
-times larger. Along the rollout without roles, every decision is made again with K representatives; it counts as changed
-if the actions of the jump differ by more than objects of the same colour. Then the policy plays with K representatives.
-Actions are those of problems that all settings solve.
+`decisions` plays generated problems of the bundled policies' domains: validation problems, and larger ones. Along the
+rollout without roles, every decision is made again with K representatives; it counts as changed if the actions of the
+jump differ by more than objects of the same colour. Then the policy plays with K representatives. Actions are those of
+problems that all settings solve.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from saltus.domains.generated import generated_task, larger_problems
-from saltus.lookahead import LookaheadTree, Situation, find_colours
+from saltus.lookahead import LookaheadTree, find_colours
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy import DeadEndRule, Ending, FrozenGoals, Planner, Rollout, load_policy
 from saltus.policy.catalogue import bundled_policies
@@ -43,6 +43,8 @@ GRIPPER = """
 
 VALIDATION = 3
 """Validation problems per domain."""
+LARGER = ((2.0, 4.0), (5.0, 10.0))
+"""Least and greatest size of a larger problem, as a multiple of the largest validation problem."""
 
 
 def gripper(balls: int) -> Task:
@@ -117,18 +119,20 @@ class Count:
 
     decisions: int = 0
     changed: int = 0
+    shown: float = 0.0
+    """Sum over decisions: share of objects that are shown."""
     jumps: int = 0
     seconds: float = 0.0
     lengths: list[int | None] = field(default_factory=list)
     """Actions of every problem's plan; None if it was not solved in time."""
 
 
-def best(policy: Planner, situation: Situation) -> tuple[LookaheadTree, int | None]:
-    """The tree of a situation and the jump that a rollout would take there first."""
-    rollout = rollout_of(policy, situation.task)
-    rollout.state = situation.state
-    decision = policy.decide([situation])[0]
-    step = rollout.advance(decision)
+def first_jump(policy: Planner, rollout: Rollout) -> tuple[LookaheadTree, int | None]:
+    """The policy's tree at the state of a rollout, and the node that the rollout would jump to."""
+    other = rollout_of(policy, rollout.task)
+    other.state, other.visited = rollout.state, rollout.visited
+    decision = policy.decide([other.situation])[0]
+    step = other.advance(decision)
     return decision.tree, None if step is None else step.node
 
 
@@ -140,40 +144,41 @@ def signature(tree: LookaheadTree, node: int | None) -> object:
     return [(action.schema, [colours[i] for i in action.arguments]) for action in tree.path_to(node)]
 
 
-def play(policy: Planner, task: Task, seconds: float) -> Iterator[tuple[Situation, LookaheadTree, int]]:
-    """Situations and jumps of the greedy rollout, for some time; the last tree reaches the goal if it was solved."""
+def play(policy: Planner, task: Task, seconds: float, count: Count, others: Mapping[int, Count]) -> None:
+    """Plays a rollout for some time and counts it; every decision is made again with other numbers of roles."""
+    plain = policy.lookahead
     rollout = rollout_of(policy, task)
-    start = time.process_time()
-    while rollout.ending is None and time.process_time() - start < seconds:
-        situation = rollout.situation
-        step = rollout.advance(policy.decide([situation])[0])
-        if step is not None:
-            yield situation, step.tree, step.node
-    if rollout.ending is not Ending.SOLVED:
-        raise TimeoutError
-
-
-def played(policy: Planner, task: Task, seconds: float, count: Count) -> list[tuple[Situation, LookaheadTree, int]]:
-    """The jumps of a rollout, which is counted."""
-    steps: list[tuple[Situation, LookaheadTree, int]] = []
-    start = time.process_time()
-    solved = True
-    try:
-        for step in play(policy, task, seconds):
-            steps.append(step)
-    except TimeoutError:
-        solved = False
-    count.seconds += time.process_time() - start
-    count.jumps += len(steps)
-    count.lengths.append(sum(int(tree.length[node]) for _, tree, node in steps) if solved else None)
-    return steps
+    spent = 0.0
+    length = 0
+    while rollout.ending is None and spent < seconds:
+        start = time.process_time()
+        decision = policy.decide([rollout.situation])[0]
+        spent += time.process_time() - start
+        found: dict[int, tuple[LookaheadTree, int | None]] = {}
+        for roles in others:
+            policy.lookahead = replace(plain, roles=roles)
+            found[roles] = first_jump(policy, rollout)
+        policy.lookahead = plain
+        start = time.process_time()
+        step = rollout.advance(decision)
+        spent += time.process_time() - start
+        length += 0 if step is None else int(step.tree.length[step.node])
+        for roles, other in others.items():
+            own = signature(decision.tree, None if step is None else step.node)
+            other.decisions += 1
+            other.changed += signature(*found[roles]) != own
+            other.shown += len(found[roles][0].encoded.task.objects) / len(task.objects)
+    count.seconds += spent
+    count.jumps += rollout.jumps
+    count.lengths.append(length if rollout.ending is Ending.SOLVED else None)
 
 
 def problems(name: str) -> list[Task]:
-    """Validation problems of a domain, and a larger one."""
+    """Validation problems of a domain, and larger ones."""
     tasks = [generated_task(name, Split.VALIDATION, index, VALIDATION, seed=5) for index in range(VALIDATION)]
     most = max(len(task.objects) for task in tasks)
-    return [*tasks, *larger_problems(tasks[0].domain, most, 1, seed=5, least=2.0, most=4.0)]
+    larger = [larger_problems(tasks[0].domain, most, 1, seed=5, least=low, most=high) for low, high in LARGER]
+    return [*tasks, *(task for part in larger for task in part)]
 
 
 def compare(name: str, numbers: Sequence[int], seconds: float) -> None:
@@ -185,25 +190,21 @@ def compare(name: str, numbers: Sequence[int], seconds: float) -> None:
     tasks = problems(name)
     for task in tasks:
         policy.lookahead = plain
-        steps = played(policy, task, seconds, counts[None])
+        play(policy, task, seconds, counts[None], {roles: counts[roles] for roles in numbers})
         for roles in numbers:
             policy.lookahead = replace(plain, roles=roles)
-            start = time.process_time()
-            for situation, tree, node in steps:
-                if time.process_time() - start > seconds:
-                    break
-                counts[roles].decisions += 1
-                counts[roles].changed += signature(*best(policy, situation)) != signature(tree, node)
-            played(policy, task, seconds, counts[roles])
+            play(policy, task, seconds, counts[roles], {})
     common = [i for i in range(len(tasks)) if all(count.lengths[i] is not None for count in counts.values())]
     for roles, count in counts.items():
         solved = sum(length is not None for length in count.lengths)
         changed = f"{count.changed / max(1, count.decisions):.1%}" if roles else ""
+        shown = f"{count.shown / max(1, count.decisions):.0%}" if roles else ""
         length = sum(count.lengths[i] or 0 for i in common)
         milliseconds = 1000 * count.seconds / max(1, count.jumps)
         cells = (
             name,
             roles or "all",
+            shown,
             changed,
             f"{solved} of {len(tasks)}",
             f"{length:,}",

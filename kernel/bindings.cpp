@@ -230,10 +230,10 @@ void make_roles(Roles* self, const Task& task, Input<Code> positive, Input<Code>
     new (self) Roles(task, view(positive), view(negative), fixed, most);
 }
 
-nb::object project(Roles& roles, Input<Code> state) {
+std::optional<nb::tuple> project(Roles& roles, Input<Code> state) {
     roles.task().check_state(view(state));
     Projection found = interruptibly([&] { return roles.project(view(state)); });
-    if (found.representatives.empty()) return nb::none();
+    if (found.representatives.empty()) return std::nullopt;
     return nb::make_tuple(give(std::move(found.representatives)), give(std::move(found.code_offset)),
                           give(std::move(found.static_rows)), give(std::move(found.static_count)),
                           give(std::move(found.state)), give(std::move(found.goal_positive)),
@@ -529,8 +529,7 @@ void define_lookahead(nb::module_& module) {
                "spec"_a, "threads"_a);
     module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);
     nb::class_<Roles>(module, "Roles")
-        .def("__init__", &make_roles, "task"_a, "positive"_a, "negative"_a, "fixed"_a, "most"_a,
-             nb::keep_alive<1, 2>())
+        .def("__init__", &make_roles, "task"_a, "positive"_a, "negative"_a, "fixed"_a, "most"_a, nb::keep_alive<1, 2>())
         .def("project", &project, "state"_a);
     module.def("lift_codes", &lift_codes, "small"_a, "whole"_a, "representatives"_a, "codes"_a);
 }

@@ -32,7 +32,8 @@ Roles::Roles(const Task& task, std::span<const Code> goal_positive, std::span<co
     }
     for (std::int32_t p = 0; p < task.predicates(); ++p) {
         const Relation& relation = task.statics[static_cast<std::size_t>(p)];
-        for (std::int32_t i = 0; i < relation.size; ++i) mark(number_of(task.encode(p, relation.row(i))), kStatic, true);
+        for (std::int32_t i = 0; i < relation.size; ++i)
+            mark(number_of(task.encode(p, relation.row(i))), kStatic, true);
     }
     for (Code code : goal_positive) mark(number_of(code), kWanted, true);
     for (Code code : goal_negative) {
@@ -204,8 +205,7 @@ Projection Roles::project(std::span<const Code> state) {
         const auto p = static_cast<std::size_t>(task_.decode(code, arguments_.data()));
         Code small = 0;
         for (std::int32_t i = 0; i < task_.arity[p]; ++i) {
-            const std::int32_t object =
-                small_[static_cast<std::size_t>(arguments_[static_cast<std::size_t>(i)])];
+            const std::int32_t object = small_[static_cast<std::size_t>(arguments_[static_cast<std::size_t>(i)])];
             if ((marks & kStatic) != 0) result.static_rows.push_back(object);
             small = small * count + object;
         }
@@ -223,8 +223,7 @@ std::vector<Code> lift_codes(const Task& small, const Task& whole, std::span<con
     if (representatives.size() != small.object_type.size() || small.arity != whole.arity)
         throw std::invalid_argument("lift_codes: the tasks do not belong together");
     for (Object object : representatives)
-        if (object < 0 || object >= whole.objects())
-            throw std::invalid_argument("lift_codes: object out of range");
+        if (object < 0 || object >= whole.objects()) throw std::invalid_argument("lift_codes: object out of range");
     std::vector<Code> result;
     result.reserve(codes.size());
     std::vector<Object> arguments(static_cast<std::size_t>(small.max_arity) + 1);

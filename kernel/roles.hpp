@@ -1,8 +1,8 @@
 // Roles: objects that nothing but their names tells apart, kept up to date from state to state.
 //
-// Two objects have the same role if they have the same atoms (state, goal, static) once their own places are left blank.
-// Exchanging them changes nothing, so a few of them stand for all: the representatives. Roles are hashes of those atoms,
-// sums of one term per atom, so that an atom that comes or goes changes only the roles of its own objects.
+// Two objects have the same role if they have the same atoms (state, goal, static) once their own places are left
+// blank. Exchanging them changes nothing, so a few of them stand for all: the representatives. Roles are hashes of
+// those atoms, sums of one term per atom, so that an atom that comes or goes changes only the roles of its own objects.
 //
 // Twin: src/saltus/lookahead/roles_reference.py.
 #pragma once
@@ -38,8 +38,8 @@ public:
     Roles(const Task& task, std::span<const Code> goal_positive, std::span<const Code> goal_negative,
           std::int32_t fixed, std::int32_t most);
 
-    // Representatives in a state, and what is about them alone. Costs one comparison of the state with the last one, and
-    // what has changed. May be called from several threads, one after the other.
+    // Representatives in a state, and what is about them alone. Costs one comparison of the state with the last one,
+    // and what has changed. May be called from several threads, one after the other.
     Projection project(std::span<const Code> state);
 
     const Task& task() const { return task_; }

@@ -236,9 +236,8 @@ def main() -> None:
 
 def decisions(options: argparse.Namespace) -> None:
     """Prints the rows of all policies."""
-    print(
-        "| policy | K | changed | solved | actions | jumps | ms per jump |\n|---|---|---|---|---|---|---|", flush=True
-    )
+    titles = ("policy", "K", "objects shown", "changed", "solved", "actions", "jumps", "ms per jump")
+    print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}", flush=True)
     for name in options.policies:
         compare(name, options.roles, options.seconds)
 

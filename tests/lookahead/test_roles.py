@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.random_moves import random_errands, random_moves
 from tests.random_tasks import random_tasks
 
 from saltus.errors import ConfigurationError
@@ -63,6 +64,7 @@ def test_a_few_parcels_stand_for_all() -> None:
     assert [task.objects[i] for i in found.representatives] == ["x", "y", "l", "r", "b0", "b1", "b2"]
     assert (len(found.state), len(found.goal.positive), found.satisfied) == (6, 3, 0)
     assert project(task, task.initial_state, task.goal, 50) is None
+    assert project(task, task.initial_state, task.goal, 2**40) is None
 
 
 def test_parcels_that_waited_move_up() -> None:
@@ -137,6 +139,14 @@ def test_lifted_trees_are_valid(task: Task, most: int, kind: str) -> None:
     if tree.small is not None:
         assert not tree.has_all_successors
         tree.small.check_valid()
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_moves() | random_errands(), st.integers(1, 2), st.sampled_from(["iw", "aiw"]))
+def test_lifted_trees_modulo_free_moves_are_valid(task: Task, most: int, kind: str) -> None:
+    """Walks of the whole task lead where those of the small one do, and are as long."""
+    tree = lookahead(task, spec=LookaheadSpec(kind=kind, free_moves=True, roles=most, max_nodes=60))
+    tree.check_valid()
 
 
 def test_more_representatives_than_objects_change_nothing() -> None:

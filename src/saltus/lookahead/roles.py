@@ -97,7 +97,9 @@ class _Known:
 def project(task: Task, state: State, goal: Goal, most: int, *, free_moves: bool = False) -> Projection | None:
     """The situation with at most so many objects of a role; None if no object has to wait."""
     known = _KNOWN.of(task)
-    found = known.roles_of(task, goal, most).project(state.codes) if known.has_roles else None
+    if not known.has_roles or most >= len(task.objects):
+        return None
+    found = known.roles_of(task, goal, most).project(state.codes)
     if found is None:
         return None
     representatives, code_offset, static_rows, static_count, codes, positive, negative, satisfied = found

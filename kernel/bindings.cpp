@@ -21,6 +21,7 @@
 #include "places.hpp"
 #include "reader.hpp"
 #include "relaxation.hpp"
+#include "roles.hpp"
 #include "segments.hpp"
 
 namespace nb = nanobind;
@@ -220,6 +221,27 @@ nb::tuple find_colours(const Task& task, Input<Code> state, Input<Code> positive
     const Situation situation = make_situation(task, state, positive, negative);
     Symmetry symmetry = find_symmetry(task, situation.state, situation.goal_positive, situation.goal_negative);
     return nb::make_tuple(give(std::move(symmetry.colour)), give(std::move(symmetry.rank)));
+}
+
+void make_roles(Roles* self, const Task& task, Input<Code> positive, Input<Code> negative, std::int32_t fixed,
+                std::int32_t most) {
+    task.check_codes(view(positive));
+    task.check_codes(view(negative));
+    new (self) Roles(task, view(positive), view(negative), fixed, most);
+}
+
+std::optional<nb::tuple> project(Roles& roles, Input<Code> state) {
+    roles.task().check_state(view(state));
+    Projection found = interruptibly([&] { return roles.project(view(state)); });
+    if (found.representatives.empty()) return std::nullopt;
+    return nb::make_tuple(give(std::move(found.representatives)), give(std::move(found.code_offset)),
+                          give(std::move(found.static_rows)), give(std::move(found.static_count)),
+                          give(std::move(found.state)), give(std::move(found.goal_positive)),
+                          give(std::move(found.goal_negative)), found.satisfied);
+}
+
+Output<Code> lift_codes(const Task& small, const Task& whole, Input<Object> representatives, Input<Code> codes) {
+    return give(saltus::lift_codes(small, whole, view(representatives), view(codes)));
 }
 
 nb::tuple applicable(const Task& task, Input<Code> state, std::int64_t limit) {
@@ -506,6 +528,10 @@ void define_lookahead(nb::module_& module) {
     module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "moves"_a,
                "spec"_a, "threads"_a);
     module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);
+    nb::class_<Roles>(module, "Roles")
+        .def("__init__", &make_roles, "task"_a, "positive"_a, "negative"_a, "fixed"_a, "most"_a, nb::keep_alive<1, 2>())
+        .def("project", &project, "state"_a);
+    module.def("lift_codes", &lift_codes, "small"_a, "whole"_a, "representatives"_a, "codes"_a);
 }
 
 void define_actions(nb::module_& module) {

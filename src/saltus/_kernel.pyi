@@ -143,6 +143,30 @@ class FrozenTest:
     def keeps(self, state: NDArray[np.int64], strong: bool, work: int) -> int: ...
 
 def relaxed_reaches(task: Task, state: NDArray[np.int64], goal: NDArray[np.int64], work: int) -> bool | None: ...
+
+class Roles:
+    def __init__(
+        self, task: Task, positive: NDArray[np.int64], negative: NDArray[np.int64], fixed: int, most: int
+    ) -> None: ...
+    def project(
+        self, state: NDArray[np.int64]
+    ) -> (
+        tuple[
+            NDArray[np.int32],
+            NDArray[np.int64],
+            NDArray[np.int32],
+            NDArray[np.int64],
+            NDArray[np.int64],
+            NDArray[np.int64],
+            NDArray[np.int64],
+            int,
+        ]
+        | None
+    ): ...
+
+def lift_codes(
+    small: Task, whole: Task, representatives: NDArray[np.int32], codes: NDArray[np.int64]
+) -> NDArray[np.int64]: ...
 def find_colours(
     task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

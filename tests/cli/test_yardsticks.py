@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.errands import errands_problem
 from saltus import load, load_policy
 from saltus.bench.records import read_records
 from saltus.cli.main import run
+from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.lookahead import LookaheadSpec
 from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
@@ -115,6 +117,30 @@ def test_trained_policies_have_their_own(command: str, policy: str, capsys: pyte
     error = capsys.readouterr().err
     assert "cannot be changed: it is the one that it was trained with; only random and goal-count take another" in error
     assert not Path("x").exists()
+
+
+def test_roles_can_be_set_for_trained_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fewer objects in the trees, the same method, another configuration of the record."""
+    write_suite(tmp_path / "spanner", "spanner", "validation", 1)
+    task = [str(tmp_path / "spanner" / "domain.pddl"), str(tmp_path / "spanner" / "validation" / "p001.pddl")]
+    plan = ["plan", *task, "--policy", "spanner", "--json"]
+    assert run(plan) == ExitCode.SUCCESS
+    whole = json.loads(capsys.readouterr().out)
+    assert run([*plan, "--lookahead", "roles=1"]) == ExitCode.SUCCESS
+    few = json.loads(capsys.readouterr().out)
+    assert few["method"] == whole["method"]
+    assert few["tree_nodes"] < whole["tree_nodes"]
+    job = PlanJob("d", "p", policy=TRAINED)
+    assert replace(job, lookahead=("roles=1",)).configuration() != job.configuration()
+    assert run([*plan, "--lookahead", "roles=0"]) == ExitCode.USAGE_ERROR
+    policy = load_policy(TRAINED, lookahead=LookaheadSpec(roles=2))
+    assert policy.lookahead == replace(load_policy(TRAINED).lookahead, roles=2)
+
+
+def test_roles_of_the_fallback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = files(tmp_path, errands_problem(goal="(and (rung) (at w0 p3))"))
+    assert run(["plan", *names, "--lookahead", "roles=3", "--json"]) == ExitCode.SUCCESS
+    assert "roles=3" in json.loads(capsys.readouterr().out)["method"]
 
 
 def test_numbered_policies_have_their_own() -> None:

@@ -153,10 +153,35 @@ def test_codes_are_checked(codes: list[int]) -> None:
         lambda: _kernel.successor(copy, state, 0, np.zeros(2, np.int32)),
         lambda: _kernel.find_bindings(copy, state, np.zeros(0, np.int32), np.zeros(0, np.int32), 1, 0, 1),
         lambda: _kernel.find_colours(copy, state, empty, empty),
+        lambda: _kernel.Roles(copy, empty, empty, 0, 1).project(state),
         lambda: _kernel.lookahead_batch([copy], [state], [empty], [empty], [None], _kernel_spec(LookaheadSpec()), 1),
     ):
         with pytest.raises(ValueError, match="codes"):
             call()
+
+
+def test_roles_are_checked() -> None:
+    task = rich_task()
+    copy, empty = kernel_task(task), np.zeros(0, np.int64)
+    outside = np.array([int(task.code_offset[-1])])
+    for arguments in ((empty, empty, 0, 0), (empty, empty, -1, 1), (empty, empty, len(task.objects) + 1, 1)):
+        with pytest.raises(ValueError, match="roles: "):
+            _kernel.Roles(copy, *arguments)
+    for goals in ((outside, empty), (empty, outside)):
+        with pytest.raises(ValueError, match="codes"):
+            _kernel.Roles(copy, *goals, 0, 1)
+    everything = np.arange(len(task.objects), dtype=np.int32)
+    codes = task.initial_state.codes
+    assert np.array_equal(_kernel.lift_codes(copy, copy, everything, codes), codes)
+    for objects, atoms in (
+        (everything[1:], codes),
+        (everything + 1, codes),
+        (everything - 1, codes),
+        (everything, outside),
+        (everything, codes - 10**9),
+    ):
+        with pytest.raises(ValueError, match="lift_codes: "):
+            _kernel.lift_codes(copy, copy, objects, atoms)
 
 
 def test_static_atoms_in_a_state_are_refused() -> None:

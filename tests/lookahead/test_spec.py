@@ -21,6 +21,7 @@ CHANGED = LookaheadSpec(
     frozen_goals="strong",
     max_better=3,
     max_encoded=4,
+    roles=3,
     max_nodes=5,
     max_atoms=6,
     max_root_actions=8,

@@ -159,9 +159,9 @@ def test_a_search_among_dead_ends_respects_the_time_limit() -> None:
 def test_only_traps_around() -> None:
     """A rollout is stuck in a state whose successors are all visited or dead ends."""
     rollout = Rollout(fork(), dead_end_rule=DeadEndRule.AVOID)
-    rollout.visited |= {
+    rollout.visited.update(
         step.successor for step in run_rollout(TrapLover(PLAIN), Rollout(fork(), dead_end_rule=DeadEndRule.AVOID))
-    }
+    )
     assert list(run_rollout(TrapLover(PLAIN), rollout)) == []
     assert rollout.ending is Ending.STUCK
 

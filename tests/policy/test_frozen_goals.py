@@ -65,7 +65,7 @@ def test_it_is_taken_if_nothing_else_is_left() -> None:
     rollout = Rollout(task, frozen_goals=FrozenGoals.when_playing(STRONG, task))
     tree = lookahead(task, task.initial_state, STRONG)
     shut = [node for node in range(1, len(tree)) if task.atom("at a c5-5") in tree.state_of(node)]
-    rollout.visited |= {tree.up_to_walks(tree.state_of(node)) for node in range(1, len(tree)) if node not in shut}
+    rollout.visited.update(tree.up_to_walks(tree.state_of(node)) for node in range(1, len(tree)) if node not in shut)
     step = rollout.advance(Greedy(STRONG).decide([rollout.situation])[0])
     assert step is not None
     assert step.node in shut

@@ -33,7 +33,8 @@ from saltus.policy.outcome import EXIT_CODES, PROTOCOLS
 from saltus.policy.planning import GOAL_SEARCH_STATES, NO_LIMITS
 from saltus.policy.search import WEIGHTS
 from saltus.policy.stall import RECENT, Stall
-from saltus.task import Plan, Task, validate
+from saltus.task import Plan, State, Task, validate
+from saltus.task.reference import successor
 
 FORK = """(define (domain fork) (:predicates (at ?x) (road ?x ?y))
   (:action go :parameters (?x ?y) :precondition (and (at ?x) (road ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""
@@ -265,6 +266,22 @@ def test_a_tree_made_again_with_less_memory_is_no_proof(monkeypatch: pytest.Monk
     monkeypatch.setattr(search, "_tree", lambda node: lookahead(task, node.state, shorter))
     assert len(list(search.run())) == 3
     assert search.incomplete == {0}
+
+
+def test_search_nodes_that_keep_changes_have_their_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third state along a path is kept, the others are made anew from what has changed."""
+    monkeypatch.setattr("saltus.policy.search.KEPT_EVERY", 3)
+    task = blocks(6, 3)
+    search = JumpSearch(RandomPolicy(np.random.default_rng(2), LookaheadSpec(kind="flat")), task, weights=(10.0,))
+    list(islice(search.run(), 40))
+    depths = {node.depth for node in search.nodes if not isinstance(node.kept, State)}
+    assert {1, 2, 4} <= depths
+    assert not {depth for depth in depths if depth % 3 == 0}
+    for node in search.nodes:
+        state = task.initial_state
+        for action in node.path():
+            state = successor(task, state, action)
+        assert node.state == state
 
 
 def test_the_queues_take_turns() -> None:

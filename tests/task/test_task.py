@@ -11,6 +11,7 @@ from tests.tasks import domain_of, rich_task, task_of
 
 from saltus.errors import InputError
 from saltus.task import Action, Goal, State
+from saltus.task.state import StateSet, difference
 
 DEPOT = task_of(DOMAIN, PROBLEM)
 RICH = rich_task()
@@ -222,3 +223,20 @@ def test_counts_as_in_the_paper() -> None:
 
 def test_a_task_is_shown_by_problem_and_domain() -> None:
     assert repr(DEPOT) == f"<Task '{DEPOT.problem.name}' of the domain '{DEPOT.domain.name}'>"
+
+
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+def test_a_changed_state_is_the_state_with_the_changes(before: set[int], after: set[int]) -> None:
+    state, wanted = State(before), State(after)
+    changed = state.changed(difference(wanted.codes, state.codes), difference(state.codes, wanted.codes))
+    assert changed == wanted
+    assert hash(changed) == hash(wanted)
+    assert not changed.codes.flags.writeable
+
+
+def test_a_set_of_states() -> None:
+    first, second, third = State([1, 2]), State([1, 3]), State([])
+    states = StateSet([first])
+    states.update([third])
+    states.add(first)
+    assert (first in states, second in states, third in states, len(states)) == (True, False, True, 2)

@@ -109,7 +109,7 @@ def with_policy(suite: Suite, job: PlanJob, warn: Callable[[str], None]) -> Plan
         if job.policy != AUTO:
             raise
         warn(fallback_note(parse_domain(Source.from_file(suite.domain))))
-        return replace(job, policy=FALLBACK, lookahead=FALLBACK_LOOKAHEAD.settings, device="cpu")
+        return replace(job, policy=FALLBACK, lookahead=(*FALLBACK_LOOKAHEAD.settings, *job.lookahead), device="cpu")
 
 
 def policy_for(suite: Suite, job: PlanJob) -> str:

@@ -52,7 +52,7 @@ def explain(
         if policy != AUTO:
             raise
         output.warning(fallback_note(task.domain))
-        chosen, name = fallback_policy(seed)
+        chosen, name = fallback_policy(seed, spec.roles)
     terminal = output.error_console()
     if terminal.is_terminal:
         with terminal.status(Text("looking ahead")) as status:

@@ -14,7 +14,7 @@ import typer
 from saltus.errors import ConfigurationError, shorten
 from saltus.lookahead import LookaheadSpec
 from saltus.model.device import DEVICES
-from saltus.policy.catalogue import YARDSTICK_NAMES, refuse_lookahead
+from saltus.policy.catalogue import YARDSTICK_NAMES, check_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
 from saltus.process import PlanJob
 
@@ -46,7 +46,7 @@ Lookahead = Annotated[
         "--lookahead",
         metavar="KEY=VALUE",
         help="Change the trees of the yardsticks random and goal-count, such as free_moves=true or kind=iw (can be"
-        " repeated).",
+        " repeated). For every policy: roles=8, for problems with thousands of similar objects.",
     ),
 ]
 Search = Annotated[
@@ -76,10 +76,11 @@ def search_of(search: bool | None, protocol: str) -> bool:
 
 
 def lookahead_of(settings: Sequence[str] | None, policy: str) -> LookaheadSpec:
-    """The default lookahead with changes, which only a yardstick may have."""
+    """The default lookahead with changes: for a yardstick any, for other policies `roles`."""
+    spec = LookaheadSpec.of(settings or ())
     if settings and policy not in YARDSTICK_NAMES:
-        refuse_lookahead(policy)
-    return LookaheadSpec.of(settings or ())
+        check_lookahead(policy, spec)
+    return spec
 
 
 def adapted(job: PlanJob, protocol: str, time: str | None) -> PlanJob:

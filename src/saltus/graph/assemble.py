@@ -16,7 +16,7 @@ from saltus import _kernel
 from saltus.errors import ConfigurationError, SaltusError
 from saltus.graph.batch import GraphBatch
 from saltus.graph.encodings import EncodingSpec
-from saltus.graph.query import Query, goal_of, levels_of
+from saltus.graph.query import Query, levels_of, resolve
 from saltus.graph.vocabulary import (
     DELTA_SUFFIXES,
     EDGE,
@@ -63,7 +63,7 @@ def assemble(
     tables: _Tables | None = None
     rows: list[tuple[object, ...]] = []
     for query in queries:
-        tree, goal = query[0], goal_of(query, spec)
+        tree, goal = resolve(query, spec)
         own = _tables_of(tree.task.domain, spec)
         if own is not tables:
             vocabulary.check_equal(own.vocabulary)

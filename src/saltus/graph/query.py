@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from saltus.errors import ConfigurationError
 from saltus.graph.encodings import EncodingSpec
 from saltus.lookahead import LookaheadTree
+from saltus.lookahead.roles import project_goal
 from saltus.task import Goal
 
 Query: TypeAlias = tuple[LookaheadTree, Goal | None]
@@ -20,14 +21,21 @@ def levels_of(tree: LookaheadTree, spec: EncodingSpec) -> NDArray[np.int32]:
     return tree.length if spec.depth_unit == "actions" else tree.depth
 
 
-def goal_of(query: Query, spec: EncodingSpec) -> Goal:
-    """Goal of a query. Goals and trees that the encoding cannot express are refused."""
-    tree, goal = query
-    goal = tree.goal if goal is None else goal
+def resolve(query: Query, spec: EncodingSpec) -> tuple[LookaheadTree, Goal]:
+    """The tree that is encoded, with its representatives alone if objects wait, and the goal it is seen with.
+
+    Goals and trees that the encoding cannot express are refused.
+    """
+    whole, goal = query
+    tree = whole.encoded
+    if goal is None:
+        goal = tree.goal
+    elif whole.small is not None:
+        goal = project_goal(whole, goal)
     if len(goal.negative) and not spec.negative_goals:
         atom = tree.task.atom_name(int(goal.negative[0]))
         raise ConfigurationError(
             f"encoding: the goal has negated literals such as (not {atom}); set negative_goals to encode them"
         )
     spec.check_lookahead(tree.spec.kind)
-    return goal
+    return tree, goal

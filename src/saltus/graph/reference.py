@@ -31,7 +31,7 @@ import numpy as np
 from saltus.errors import SaltusError
 from saltus.graph.batch import GraphBatch
 from saltus.graph.encodings import Candidate, EncodingSpec
-from saltus.graph.query import Query, goal_of, levels_of
+from saltus.graph.query import Query, levels_of, resolve
 from saltus.graph.vocabulary import EDGE, LEVEL, ORDER, PRIME, SCHEMA_PREFIX, TYPE_PREFIX, Vocabulary, has_world
 from saltus.lookahead import LookaheadTree
 from saltus.task import Goal, State, Task
@@ -73,7 +73,7 @@ class RelationalGraph:
 
 def encode(query: Query, vocabulary: Vocabulary, spec: EncodingSpec) -> list[RelationalGraph]:
     """Graphs of a query: one for all candidates, or one per candidate, after the root's if the root has one."""
-    tree, goal = query[0], goal_of(query, spec)
+    tree, goal = resolve(query, spec)
     vocabulary.check_equal(Vocabulary.of(tree.task.domain, spec))
     parts = spec.parts
     if parts.is_joint:

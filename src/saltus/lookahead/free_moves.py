@@ -8,7 +8,7 @@ that it leads to. What a lookahead makes of free moves is described in `free_ref
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,12 @@ class FreeMoves:
 def find_free_moves(task: Task) -> FreeMoves | None:
     """The free moves of a task; None if it has none. Found once per task."""
     return _FREE_MOVES.of(task)
+
+
+def restrict_moves(moves: FreeMoves, task: Task, objects: NDArray[np.int32]) -> FreeMoves:
+    """The free moves of a task among some of its objects, for the task (`task`) that has only these."""
+    groups = tuple(replace(group, objects=tuple(mask[objects] for mask in group.objects)) for group in moves.groups)
+    return FreeMoves(groups, _kernel.FreeMoves(kernel_task(task), _program(groups)))
 
 
 def walks_before(task: Task, state: State, action: Action) -> list[Action]:

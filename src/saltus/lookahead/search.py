@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from saltus import _kernel
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.lookahead.kernel_task import kernel_task
+from saltus.lookahead.roles import Projection, project
 from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS, LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import Goal, State, Task
@@ -38,20 +40,36 @@ def lookahead_batch(
 ) -> list[LookaheadTree]:
     """Trees of many situations. The result does not depend on the number of threads (default: one per core)."""
     spec = spec or LookaheadSpec()
+    projections = [_project(situation, spec) for situation in situations]
+    shown = [
+        situation if projection is None else Situation(projection.small.task, projection.state, projection.goal)
+        for situation, projection in zip(situations, projections, strict=True)
+    ]
     trees = _kernel.lookahead_batch(
-        [kernel_task(task) for task, _, _ in situations],
-        [state.codes for _, state, _ in situations],
-        [goal.positive for _, _, goal in situations],
-        [goal.negative for _, _, goal in situations],
-        [_kernel_moves(task, spec) for task, _, _ in situations],
+        [kernel_task(task) for task, _, _ in shown],
+        [state.codes for _, state, _ in shown],
+        [goal.positive for _, _, goal in shown],
+        [goal.negative for _, _, goal in shown],
+        [_kernel_moves(*pair, spec) for pair in zip(situations, projections, strict=True)],
         _kernel_spec(spec),
         threads or os.cpu_count() or 1,
     )
-    return [_wrap(situation, spec, tree) for situation, tree in zip(situations, trees, strict=True)]
+    return [
+        tree if projection is None else projection.lift(tree, *situation)
+        for situation, projection, tree in zip(
+            situations, projections, map(_wrap, shown, repeat(spec), trees), strict=True
+        )
+    ]
 
 
-def _kernel_moves(task: Task, spec: LookaheadSpec) -> _kernel.FreeMoves | None:
-    moves = find_free_moves(task) if spec.free_moves else None
+def _project(situation: Situation, spec: LookaheadSpec) -> Projection | None:
+    return None if spec.roles is None else project(*situation, spec.roles, free_moves=spec.free_moves)
+
+
+def _kernel_moves(situation: Situation, projection: Projection | None, spec: LookaheadSpec) -> _kernel.FreeMoves | None:
+    if not spec.free_moves:
+        return None
+    moves = find_free_moves(situation.task) if projection is None else projection.small.moves
     return None if moves is None else moves.kernel
 
 

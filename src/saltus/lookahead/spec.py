@@ -67,6 +67,10 @@ class LookaheadSpec:
     ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:
     no test. Trees do not depend on it; policies prefer jumps after which it holds. A key: for domains in which the
     order of goals matters."""
+    roles: int | None = None
+    """Largest number of objects of the same role that trees and graphs show; the others wait, and those that come first
+    stand for them. Objects have the same role if nothing but their names tells them apart. None: all objects. A key:
+    for problems with thousands of objects."""
     max_better: int | None = None
     """The tree stops growing once it holds this many states with more satisfied goals than the root: no further state
     is expanded, the root always is. A key: a limit for trees that are too large."""
@@ -131,9 +135,9 @@ class LookaheadSpec:
             raise ConfigurationError("lookahead: root_successors=classes needs width=1")
         if self.width == 2 and self.free_moves:
             raise ConfigurationError("lookahead: free_moves needs width=1")
-        for name in ("capacity", "max_better", "max_encoded", "max_nodes", "max_atoms", "max_root_actions"):
+        for name in ("capacity", "roles", "max_better", "max_encoded", "max_nodes", "max_atoms", "max_root_actions"):
             value = getattr(self, name)
-            if value is None and name in ("capacity", "max_better", "max_encoded"):
+            if value is None and name in ("capacity", "roles", "max_better", "max_encoded"):
                 continue
             if type(value) is not int:
                 raise ConfigurationError(f"lookahead: {name} is {value!r}, expected a whole number")

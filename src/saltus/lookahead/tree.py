@@ -58,6 +58,10 @@ class LookaheadTree:
     same."""
     left_out: int
     """Number of nodes left out because of `max_encoded`."""
+    small: LookaheadTree | None = field(default=None, repr=False)
+    """The same tree in the task of representatives (`roles.py`), which is what is encoded; None if no object waits."""
+    representatives: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32), repr=False)
+    """[objects of the small task]: their numbers in the task; empty if no object waits."""
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -68,10 +72,16 @@ class LookaheadTree:
         return int(self.novel.sum())
 
     @property
+    def encoded(self) -> LookaheadTree:
+        """The tree that the graph stage encodes: that of the representatives if objects wait."""
+        return self if self.small is None else self.small
+
+    @property
     def has_all_successors(self) -> bool:
         """Whether it is certain that every distinct successor of the root is in the tree."""
         dropped = self.spec.capacity is not None and not self.spec.keep_root_successors
-        return not (self.truncated or self.left_out or dropped) and self.root_successors == "all"
+        lacks_some = self.truncated or self.left_out or dropped or self.small is not None
+        return not lacks_some and self.root_successors == "all"
 
     @property
     def goal_count(self) -> int:
@@ -90,6 +100,10 @@ class LookaheadTree:
         """The goal node with the fewest actions, the first of several; None if there is none."""
         return int(self.goal_nodes[self.length[self.goal_nodes].argmin()]) if len(self.goal_nodes) else None
 
+    def reaches_goal(self, node: int) -> bool:
+        """Whether the node's state satisfies the goal."""
+        return not self.goal.impossible and int(self.goals[node]) == self.goal_count
+
     def added_of(self, node: int) -> NDArray[np.int64]:
         """Atoms of the node that are absent from the root."""
         return self.added[self.added_offset[node] : self.added_offset[node + 1]]
@@ -98,10 +112,13 @@ class LookaheadTree:
         """Atoms of the root that are absent from the node."""
         return self.deleted[self.deleted_offset[node] : self.deleted_offset[node + 1]]
 
+    def change_to(self, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Atoms added and deleted on the way from the root to a node, copied, so that the tree can be freed."""
+        return self.added_of(node).copy(), self.deleted_of(node).copy()
+
     def state_of(self, node: int) -> State:
         """State of a node."""
-        kept = difference(self.root.codes, self.deleted_of(node))
-        return State(np.concatenate([kept, self.added_of(node)]))
+        return self.root.changed(self.added_of(node), self.deleted_of(node))
 
     def up_to_walks(self, state: State) -> State:
         """The state that stands for all states from which agents only have to walk to be in this one."""

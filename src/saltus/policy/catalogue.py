@@ -13,8 +13,9 @@ a process to plan in.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from saltus.errors import ConfigurationError, NoPolicyError, PolicyError, shorten, suggestion
 from saltus.lookahead import LookaheadSpec
@@ -54,21 +55,22 @@ def load_policy(
 ) -> Planner:
     """The policy of that name: a bundled policy, a policy file, a run folder, or a yardstick (random, goal-count).
 
-    `device` is auto, cpu or cuda; `seed` is for the random decisions of a yardstick. `lookahead` is for yardsticks
-    only: other policies have the one that they were trained with.
+    `device` is auto, cpu or cuda; `seed` is for the random decisions of a yardstick. `lookahead` is for yardsticks:
+    other policies have the one that they were trained with, of which only `roles` can be set.
     """
     if isinstance(name, str) and name in YARDSTICK_NAMES:
         return _yardstick(name, seed, lookahead)
-    if lookahead is not None:
-        refuse_lookahead(os.fspath(name))
-    return _load(policy_path(name), None, device)
+    check_lookahead(os.fspath(name), lookahead)
+    return _load(policy_path(name), None, device, lookahead)
 
 
-def refuse_lookahead(name: str) -> NoReturn:
-    """Raises a `ConfigurationError`: the lookahead of a trained policy cannot be changed."""
+def check_lookahead(name: str, lookahead: LookaheadSpec | None) -> None:
+    """Raises a `ConfigurationError` if a policy that is no yardstick should get more than other `roles`."""
+    if lookahead is None or (lookahead.roles is not None and lookahead == LookaheadSpec(roles=lookahead.roles)):
+        return
     raise ConfigurationError(
         f"the lookahead of policy {shorten(name)} cannot be changed: it is the one that it was trained with; "
-        f"only {' and '.join(YARDSTICK_NAMES)} take another"
+        f"only {' and '.join(YARDSTICK_NAMES)} take another (roles=1 and more can be set for every policy)"
     )
 
 
@@ -83,20 +85,19 @@ def open_policy(
 ) -> tuple[Planner, str]:
     """The policy for a domain, and its name or file; one that does not fit the domain is a `WrongPolicyError`.
 
-    `lookahead` is for yardsticks only.
+    `lookahead` is for yardsticks; of other policies' lookahead, only `roles` can be set.
     """
     if name in YARDSTICK_NAMES:
         return _yardstick(name, seed, lookahead), name
-    if lookahead is not None:
-        refuse_lookahead(name)
-    policy = _load(policy_file_for(name, domain), domain, device)
+    check_lookahead(name, lookahead)
+    policy = _load(policy_file_for(name, domain), domain, device, lookahead)
     policy.threads = threads
     return policy, policy.name
 
 
-def fallback_policy(seed: int = 0) -> tuple[Planner, str]:
+def fallback_policy(seed: int = 0, roles: int | None = None) -> tuple[Planner, str]:
     """The policy of `auto` for domains that no bundled policy fits, and its name; meant to be followed by a search."""
-    return _yardstick(FALLBACK, seed, FALLBACK_LOOKAHEAD), FALLBACK
+    return _yardstick(FALLBACK, seed, replace(FALLBACK_LOOKAHEAD, roles=roles)), FALLBACK
 
 
 def fallback_note(domain: Domain) -> str:
@@ -243,9 +244,11 @@ def _yardstick(name: str, seed: int, lookahead: LookaheadSpec | None) -> Planner
     return YARDSTICKS[name](np.random.default_rng(seed), lookahead)
 
 
-def _load(path: Path, domain: Domain | None, device: str) -> LearnedPolicy:
+def _load(path: Path, domain: Domain | None, device: str, lookahead: LookaheadSpec | None = None) -> LearnedPolicy:
     from saltus.policy.policies import LearnedPolicy
 
     policy = LearnedPolicy.load(path, domain, find_device(device))
+    if lookahead is not None:
+        policy.lookahead = replace(policy.lookahead, roles=lookahead.roles)
     policy.name = policy_name(path)
     return policy

@@ -25,7 +25,7 @@ from saltus.policy.frozen import FrozenGoals
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
-from saltus.policy.search import JumpSearch, SearchNode
+from saltus.policy.search import Change, JumpSearch, SearchNode
 from saltus.policy.stall import Stall
 from saltus.task import Action, Plan, State, Task, validate
 
@@ -220,6 +220,7 @@ class _Planning:
         stall = Stall.of(self.task)
         node: SearchNode | None = None
         jump: list[Action] = []
+        change: Change | None = None
         while rollout.ending is None:
             if search and stall.has_stalled:
                 self.search.prefer([self.search.nodes[number] for number in stall.best_decisions])
@@ -232,12 +233,13 @@ class _Planning:
                 return
             decision = self.policy.decide([rollout.situation])[0]
             if search:
-                node = self.search.add(decision, node, jump)
+                node = self.search.add(decision, node, jump, change)
                 stall.see(int(decision.tree.goals[0]), float(decision.q.max(initial=-math.inf)))
             step = rollout.advance(decision)
             goals = 0 if step is None else int(decision.tree.goals[step.node])
             if step is not None:
                 jump = step.actions
+                change = step.tree.change_to(step.node)
                 self.actions += jump
             self.see(decision, goals)
             self.now = replace(self.now, jumps=rollout.jumps, greedy_goals=self.now.goals)

@@ -142,6 +142,7 @@ class LearnedPolicy(Planner):
 
     def _atoms(self, tree: LookaheadTree) -> int:
         """The approximate number of atoms in a tree's graphs."""
+        tree = tree.encoded
         task = tree.task
         state = sum(len(rows) for rows in task.static_atoms) + len(tree.root) + len(task.objects)
         changes = len(tree.added) + len(tree.deleted) + 2 * len(tree)

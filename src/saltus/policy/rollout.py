@@ -24,6 +24,7 @@ from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situ
 from saltus.policy.choose import Chooser, Greedy
 from saltus.policy.frozen import MAX_POSTPONED, FrozenGoals
 from saltus.task import Action, Goal, State, Task
+from saltus.task.state import StateSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +155,7 @@ class Rollout:
         """Whether a goal state in the tree is taken whatever its Q-value; the paper takes the best Q-value."""
         self.dead_end_rule = dead_end_rule
         self.state = task.initial_state
-        self.visited: set[State] = set()
+        self.visited = StateSet()
         """States visited, up to walks if moves are free."""
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self.frozen_goals = frozen_goals
@@ -177,7 +178,7 @@ class Rollout:
                 self.ending = Ending.DEAD_END if len(tree) == 1 and not tree.truncated else Ending.STUCK
             return None
         node, successor = found
-        solved = self.goal.holds(successor)
+        solved = tree.reaches_goal(node)
         step = Step(self.state, tree, decision.q, node, successor, solved)
         self.state = successor
         self.jumps += 1

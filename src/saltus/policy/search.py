@@ -23,6 +23,7 @@ import heapq
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ from saltus.policy.choose import tolerance
 from saltus.policy.frozen import FrozenGoals
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy, cost_of
 from saltus.task import Action, Goal, State, Task
+from saltus.task.state import Codes, StateSet, changed_codes
 
 WEIGHTS = (10.0, 1.0)
 """Weights of the Q-values in the queues, which take turns."""
@@ -40,7 +42,16 @@ POSTPONED_EVERY = 8
 """Of so many decisions, one is about a candidate that was put aside, if there is one."""
 
 CACHED_NODES = 500_000
-"""Most nodes of all trees that are kept for their next candidates."""
+"""Most nodes of all trees that are kept for their next candidates; atoms of their roots count, too."""
+
+ATOMS_PER_NODE = 16
+"""Atoms of a root that take as much memory as a node of a tree."""
+
+KEPT_EVERY = 64
+"""Every so many jumps, a search node keeps its whole state; the others keep what has changed."""
+
+Change: TypeAlias = tuple[Codes, Codes]
+"""Atoms added and deleted by a jump."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +59,11 @@ class SearchNode:
     """A state that the policy has decided about."""
 
     number: int
-    state: State
+    kept: State | Change = field(repr=False)
+    """The node's state, or what has changed since the parent's."""
     parent: SearchNode | None
+    depth: int
+    """Number of jumps."""
     actions: tuple[Action, ...] = field(repr=False)
     """Actions from the parent's state to this one."""
     cost: float
@@ -58,6 +72,22 @@ class SearchNode:
     """Nodes of the tree by descending Q-value; among equal values, in the order of the tree."""
     q: NDArray[np.float32] = field(repr=False)
     """Q-values of the candidates, in the same order."""
+
+    @property
+    def state(self) -> State:
+        """The state; made anew from that of an ancestor if the node does not keep it."""
+        changes: list[Change] = []
+        node: SearchNode = self
+        while not isinstance(node.kept, State):
+            changes.append(node.kept)
+            assert node.parent is not None, "a root keeps its state"
+            node = node.parent
+        if not changes:
+            return node.kept
+        codes = node.kept.codes
+        for change in reversed(changes):
+            codes = changed_codes(codes, *change)
+        return State(codes)
 
     def path(self) -> list[Action]:
         """The actions from the initial state to this one."""
@@ -88,6 +118,10 @@ class _Queue:
         return nodes[number], int(nodes[number].candidates[position])
 
 
+_Found: TypeAlias = tuple[State, SearchNode, list[Action], Change]
+"""A candidate: its state, the search node that it belongs to, and the jump."""
+
+
 class JumpSearch:
     """A search that can start from the decisions of a rollout."""
 
@@ -107,7 +141,7 @@ class JumpSearch:
         self.task = task
         self.goal = task.goal if goal is None else goal
         self.nodes: list[SearchNode] = []
-        self.known: set[State] = set()
+        self.known = StateSet()
         self.solution: list[Action] | None = None
         self.incomplete: set[int] = set()
         """Numbers of the search nodes whose tree may lack successors: cut off, nodes left out, one per class only."""
@@ -121,18 +155,33 @@ class JumpSearch:
         """Candidates that were not taken because they are dead ends or were put aside."""
         self._postponed: deque[tuple[SearchNode, int]] = deque()
         """Candidates that were put aside, the first ones first."""
-        self._put_aside: set[State] = set()
+        self._put_aside = StateSet()
         self._first: deque[SearchNode] = deque()
         self._trees: OrderedDict[int, LookaheadTree] = OrderedDict()
         self._cached = 0
 
-    def add(self, decision: Decision, parent: SearchNode | None, actions: Sequence[Action]) -> SearchNode:
-        """The search node of a decision; `actions` lead to its state from the parent's."""
+    def add(
+        self,
+        decision: Decision,
+        parent: SearchNode | None,
+        actions: Sequence[Action],
+        change: Change | None = None,
+    ) -> SearchNode:
+        """The search node of a decision; `actions` lead to its state from the parent's, and `change` is what they
+        change, if that is known."""
         tree = decision.tree
         order = _ranking(decision.q)
         cost = 0.0 if parent is None else parent.cost + self.cost.of_actions(self.task, actions)
+        depth = 0 if parent is None else parent.depth + 1
         node = SearchNode(
-            len(self.nodes), tree.root, parent, tuple(actions), cost, order + 1, decision.q[order].astype(np.float32)
+            len(self.nodes),
+            tree.root if parent is None or change is None or depth % KEPT_EVERY == 0 else change,
+            parent,
+            depth,
+            tuple(actions),
+            cost,
+            order + 1,
+            decision.q[order].astype(np.float32),
         )
         self.nodes.append(node)
         self.known.add(tree.up_to_walks(tree.root))
@@ -144,10 +193,12 @@ class JumpSearch:
             self.solution = node.path() + tree.path_to(tree.nearest_goal)
         return node
 
-    def expand(self, state: State, parent: SearchNode | None, actions: Sequence[Action]) -> tuple[SearchNode, Decision]:
+    def expand(
+        self, state: State, parent: SearchNode | None, actions: Sequence[Action], change: Change | None = None
+    ) -> tuple[SearchNode, Decision]:
         """The search node of a state, about which the policy decides now."""
         decision = self.policy.decide([Situation(self.task, state, self.goal)])[0]
-        node = self.add(decision, parent, actions)
+        node = self.add(decision, parent, actions, change)
         self._keep(node, decision.tree)
         return node, decision
 
@@ -168,7 +219,7 @@ class JumpSearch:
                 return
             yield self.expand(*found)
 
-    def _next(self) -> tuple[State, SearchNode, list[Action]] | None:
+    def _next(self) -> _Found | None:
         """The best candidate with a new state from the queue whose turn it is; None if there is none."""
         while self._first:
             node = self._first.popleft()
@@ -189,7 +240,7 @@ class JumpSearch:
                 return None
         return self._next_postponed()  # an empty queue has offered every candidate
 
-    def _take(self, node: SearchNode, candidate: int) -> tuple[State, SearchNode, list[Action]] | None:
+    def _take(self, node: SearchNode, candidate: int) -> _Found | None:
         """A candidate to go on with; None if it is known, a dead end or put aside (the latter two count as tests)."""
         if self._dead_end_nodes.get(node.number):
             return None
@@ -208,7 +259,7 @@ class JumpSearch:
         if self._puts_aside(tree, node, candidate, state):
             self._tested += 1
             return None
-        return state, node, tree.path_to(candidate)
+        return state, node, tree.path_to(candidate), tree.change_to(candidate)
 
     def _puts_aside(self, tree: LookaheadTree, node: SearchNode, candidate: int, state: State) -> bool:
         """Whether a candidate is put aside, now or before."""
@@ -220,7 +271,7 @@ class JumpSearch:
             self._postponed.append((node, candidate))
         return True
 
-    def _next_postponed(self) -> tuple[State, SearchNode, list[Action]] | None:
+    def _next_postponed(self) -> _Found | None:
         """The first candidate that was put aside and is still new; None if there is none."""
         while self._postponed:
             node, candidate = self._postponed.popleft()
@@ -230,7 +281,7 @@ class JumpSearch:
                 continue
             state = tree.state_of(candidate)
             if tree.up_to_walks(state) not in self.known:
-                return state, node, tree.path_to(candidate)
+                return state, node, tree.path_to(candidate), tree.change_to(candidate)
         return None
 
     def _is_dead_end(self, state: State) -> bool:
@@ -248,10 +299,15 @@ class JumpSearch:
 
     def _keep(self, node: SearchNode, tree: LookaheadTree) -> None:
         self._trees[node.number] = tree
-        self._cached += len(tree)
+        self._cached += _size(tree)
         while self._cached > CACHED_NODES and len(self._trees) > 1:
             _, dropped = self._trees.popitem(last=False)
-            self._cached -= len(dropped)
+            self._cached -= _size(dropped)
+
+
+def _size(tree: LookaheadTree) -> int:
+    """Memory of a tree, counted in nodes."""
+    return len(tree) + len(tree.root) // ATOMS_PER_NODE
 
 
 def _ranking(q: NDArray[np.float32]) -> NDArray[np.int32]:

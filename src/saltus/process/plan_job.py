@@ -19,12 +19,12 @@ from saltus.lookahead import LookaheadSpec
 from saltus.policy.catalogue import (
     AUTO,
     YARDSTICK_NAMES,
+    check_lookahead,
     full_name,
     policy_file_for,
     policy_folder,
     policy_name,
     policy_path,
-    refuse_lookahead,
 )
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import GREEDY_SHARE, Outcome
@@ -91,11 +91,12 @@ class PlanJob(Job[PlanResult]):
     seed: int = 0
     """Seed of the yardsticks."""
     lookahead: tuple[str, ...] = ()
-    """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy, such as those of `prefix`, has its own."""
+    """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy has its own, of which only `roles` can be
+    set; policies of `prefix` are taken as they are."""
 
     def __post_init__(self) -> None:
         if self.lookahead and self.policy not in YARDSTICK_NAMES:
-            refuse_lookahead(self.policy)
+            check_lookahead(self.policy, LookaheadSpec.of(self.lookahead))
 
     def result_builder(self, watch: Watch[PlanResult] | None = None) -> ResultBuilder[PlanResult]:
         """A builder of the job's result, which has not received a message yet."""
@@ -135,10 +136,10 @@ class PlanJob(Job[PlanResult]):
 
     def policy_facts(self) -> dict[str, Any]:
         """What the configuration depends on in the policy: its bytes, or name and seed of a yardstick."""
+        changed = {"lookahead": self.lookahead} if self.lookahead else {}  # so that older configurations stay
         if self.policy in YARDSTICK_NAMES:
-            changed = {"lookahead": self.lookahead} if self.lookahead else {}  # so that older configurations stay
             return {"policy": self.policy, "seed": self.seed, **changed}
-        return {"policy": file_hash(self.policy), "seed": None}
+        return {"policy": file_hash(self.policy), "seed": None, **changed}
 
     def is_flat(self) -> bool:
         """Whether the policy's lookahead is flat, without loading the policy; False if it cannot be read.

@@ -89,6 +89,7 @@ def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]
             return open_learned(job.prefix, domain, device=job.device, threads=job.threads)
         except PolicyError as error:
             warnings.append(f"{error}; continuing with {job.policy}")
+    spec = LookaheadSpec.of(job.lookahead)
     try:
         policy, name = open_policy(
             job.policy,
@@ -96,12 +97,12 @@ def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]
             device=job.device,
             seed=job.seed,
             threads=job.threads,
-            lookahead=LookaheadSpec.of(job.lookahead) if job.lookahead else None,
+            lookahead=spec if job.lookahead else None,
         )
     except NoPolicyError:
         if job.policy != AUTO:
             raise
-        policy, name = fallback_policy(job.seed)
+        policy, name = fallback_policy(job.seed, spec.roles)
         warnings.append(fallback_note(domain))
     return policy, name, warnings
 

@@ -51,6 +51,12 @@ def _contained(left: Codes, right: Codes) -> NDArray[np.bool_]:
     return found
 
 
+def changed_codes(codes: Codes, added: Codes, deleted: Codes) -> Codes:
+    """Ascending codes with some added, none of which are among them, and some deleted, all of which are."""
+    kept = np.delete(codes, codes.searchsorted(deleted)) if len(deleted) else codes
+    return np.insert(kept, kept.searchsorted(added), added) if len(added) else kept.copy()
+
+
 class State:
     """An immutable set of fluent atoms, compared and hashed by content."""
 
@@ -59,6 +65,14 @@ class State:
     def __init__(self, codes: Iterable[int] | Codes) -> None:
         self.codes = sorted_codes(codes)
         self._hash = hash(self.codes.tobytes())
+
+    def changed(self, added: Codes, deleted: Codes) -> State:
+        """The state with some atoms added, none of which it has, and some deleted, all of which it has."""
+        state = State.__new__(State)
+        state.codes = changed_codes(self.codes, added, deleted)
+        state.codes.flags.writeable = False
+        state._hash = hash(state.codes.tobytes())
+        return state
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, State) and np.array_equal(self.codes, other.codes)
@@ -78,6 +92,32 @@ class State:
 
     def __repr__(self) -> str:
         return f"State({len(self)} atoms)"
+
+
+class StateSet:
+    """A set of states of which only the hashes are kept, 64 bits each, so that large states take no memory.
+
+    Two different states have the same hash about once in 10^19 pairs; then the second counts as known.
+    """
+
+    __slots__ = ("_hashes",)
+
+    def __init__(self, states: Iterable[State] = ()) -> None:
+        self._hashes = {hash(state) for state in states}
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def __contains__(self, state: State) -> bool:
+        return hash(state) in self._hashes
+
+    def add(self, state: State) -> None:
+        """Adds a state."""
+        self._hashes.add(hash(state))
+
+    def update(self, states: Iterable[State]) -> None:
+        """Adds several states."""
+        self._hashes.update(map(hash, states))
 
 
 class Goal:

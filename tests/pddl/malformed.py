@@ -468,7 +468,7 @@ ACTIONS = (
         "not with two atoms",
         PRECONDITION,
         "@(not (at ?c ?p) (at ?t ?p))",
-        "'not' takes one atom: expected '(not (p …))', found '(not (at ?c ?p) (at ?t ?p))'",
+        "'not' takes one condition: expected '(not (p …))', found '(not (at ?c ?p) (at ?t ?p))'",
     ),
     in_domain(
         "not with nothing", EFFECT, "(and @(not))", "'not' takes one atom: expected '(not (p …))', found '(not)'"
@@ -512,6 +512,86 @@ ACTIONS = (
     ),
     in_domain(
         "forall that hides a parameter", PRECONDITION, "(forall (@?c - crate) (at ?c ?p))", "duplicate variable '?c'"
+    ),
+    in_domain(
+        "exists without body",
+        PRECONDITION,
+        "@(exists (?x - place))",
+        "'exists' takes variables and a body: expected '(exists (?x - t) …)', found '(exists (?x - place))'",
+    ),
+    in_domain(
+        "exists without variables",
+        PRECONDITION,
+        "(or (exists @() (at ?c ?p)))",
+        "'exists' has no variables: expected a variable such as '?x', found '()'",
+    ),
+    in_domain(
+        "variable outside its exists",
+        PRECONDITION,
+        "(or (exists (?x - place) (at ?c ?x)) (at ?c @?x))",
+        "unbound variable '?x'",
+    ),
+    in_domain(
+        "imply with one condition",
+        PRECONDITION,
+        "@(imply (at ?c ?p))",
+        "'imply' takes two conditions: expected '(imply (p …) (q …))', found '(imply (at ?c ?p))'",
+    ),
+    in_domain(
+        "word in a disjunction",
+        PRECONDITION,
+        "(or @closed (at ?c ?p))",
+        "not a list: expected a condition, found 'closed'",
+    ),
+    in_domain(
+        "derived without condition",
+        "  (:action load",
+        "  @(:derived (closed ?p))\n  (:action load",
+        "':derived' takes a predicate with variables and a condition: expected '(:derived (p ?x) …)', "
+        "found '(:derived (closed ?p))'",
+    ),
+    in_domain(
+        "derived unknown predicate",
+        "  (:action load",
+        "  (:derived (@close ?p) (at home ?p))\n  (:action load",
+        "unknown predicate 'close'; did you mean 'closed'?",
+    ),
+    in_domain(
+        "derived with another arity",
+        "  (:action load",
+        "  (:derived (@closed ?p ?q) (and))\n  (:action load",
+        "predicate 'closed' takes 1 argument, found 2",
+    ),
+    in_domain(
+        "derived with another type",
+        "  (:action load",
+        "  (:derived (closed @?p - truck) (and))\n  (:action load",
+        "'?p' has type truck, but argument '?p' of 'closed' must have type place",
+    ),
+    in_domain(
+        "derived for an object",
+        "  (:action load",
+        "  (:derived (closed @home) (and))\n  (:action load",
+        "not a variable: expected a variable such as '?x', found 'home'",
+    ),
+    in_domain(
+        "derived from its own negation",
+        "  (:action load",
+        "  (:derived (closed ?p) (exists (?q - place) (not @(closed ?q))))\n  (:action load",
+        "derived predicate 'closed' depends on its own negation",
+    ),
+    in_domain(
+        "derived from its own negation in an antecedent",
+        "  (:action load",
+        "  (:derived (closed ?p) (forall (?c - crate ?t - truck) (imply @(in ?c ?t) (at ?c ?p))))\n"
+        "  (:derived (in ?c ?t) (exists (?p - place) (closed ?p)))\n  (:action load",
+        "derived predicate 'closed' depends on its own negation",
+    ),
+    in_domain(
+        "effect on a derived predicate",
+        EFFECT,
+        "(and (not @(closed ?p))))\n  (:derived (closed ?p - place) (and)",
+        "derived predicate 'closed' cannot be an effect: expected another predicate, found '(closed ?p)'",
     ),
     in_domain(
         "increase of nothing",
@@ -706,23 +786,12 @@ UNSUPPORTED = (
         "durative action", "  (:action load", "  @(:durative-action fly)\n  (:action load", "durative action"
     ),
     refused_domain(
-        "derived predicate",
-        "  (:action load",
-        "  @(:derived (closed ?p) (at ?c ?p))\n  (:action load",
-        "derived predicate",
-    ),
-    refused_domain(
         "constraints", "  (:action load", "  @(:constraints (and))\n  (:action load", "section ':constraints'"
     ),
     refused_domain("process", "  (:action load", "  @(:process rain)\n  (:action load", "process"),
     refused_domain(
         "either as supertype", "crate truck - thing", "crate truck - (either @thing place)", "'either' as a supertype"
     ),
-    refused_domain("disjunction", PRECONDITION, "(and @(or (at ?c ?p) (at ?t ?p)))", "disjunction 'or'"),
-    refused_domain("exists", PRECONDITION, "@(exists (?x - place) (at ?c ?x))", "existential quantifier 'exists'"),
-    refused_domain("imply", PRECONDITION, "@(imply (at ?c ?p) (at ?t ?p))", "implication 'imply'"),
-    refused_domain("negated conjunction", PRECONDITION, "(not @(and (at ?c ?p)))", "negation of 'and'"),
-    refused_domain("negated exists", PRECONDITION, "(not @(exists (?x) (closed ?x)))", "negation of 'exists'"),
     refused_domain("numeric condition", PRECONDITION, "@(>= (distance ?p ?p) 3)", "numeric condition '>='"),
     refused_domain("assign", EFFECT, "@(assign (distance ?p ?p) 3)", "numeric effect 'assign'"),
     refused_domain("decrease", EFFECT, "(and @(decrease (total-cost) 3))", "numeric effect 'decrease'"),
@@ -739,7 +808,6 @@ UNSUPPORTED = (
     refused_domain(
         "universal cost", EFFECT, "(forall (?x - place) @(increase (total-cost) 1))", "'increase' inside 'forall'"
     ),
-    refused_domain("when in when", EFFECT, "(when (at ?c ?p) @(when (at ?t ?p) (in ?c ?t)))", "'when' inside 'when'"),
     refused_domain("probabilistic effect", EFFECT, "@(probabilistic 0.5 (in ?c ?t))", "probabilistic effect"),
     refused_domain(
         "non-deterministic effect", EFFECT, "@(oneof (in ?c ?t) (at ?c ?p))", "non-deterministic effect 'oneof'"
@@ -749,8 +817,6 @@ UNSUPPORTED = (
     ),
     refused_problem("timed initial literal", "(:init", "(:init @(at 5 (closed north))", "timed initial literal"),
     refused_problem("preference in goal", GOAL, "@(preference p1 (in box lorry))", "preference"),
-    refused_problem("disjunctive goal", GOAL, "(and @(or (in box lorry) (at box home)))", "disjunction 'or'"),
-    refused_problem("existential goal", GOAL, "@(exists (?t - truck) (in box ?t))", "existential quantifier 'exists'"),
     refused_problem(
         "trajectory constraints",
         GOAL + ")",

@@ -132,6 +132,7 @@ def describe(task: Task) -> dict[str, Any]:
     goal_predicates = [task.decode(code)[0] for code in (*task.goal.positive.tolist(), *task.goal.negative.tolist())]
     initial = task.problem.init_predicate.tolist()
     moves = move_schemas(task)
+    derived = task.derived
     return {
         "domain": task.domain.name,
         "problem": task.name,
@@ -147,7 +148,7 @@ def describe(task: Task) -> dict[str, Any]:
         "predicates": [
             {
                 "name": predicate.name,
-                "kind": "fluent" if task.fluent[i] else "static",
+                "kind": "derived" if i in derived else "fluent" if task.fluent[i] else "static",
                 "arity": int(task.arity[i]),
                 "initial atoms": initial.count(i),
                 "goal atoms": goal_predicates.count(i),
@@ -158,7 +159,7 @@ def describe(task: Task) -> dict[str, Any]:
             {
                 "name": schema.name,
                 "parameters": [f"{p.name} - {' or '.join(p.types)}" for p in task.domain.schemas[i].parameters],
-                "preconditions": len(schema.precondition),
+                "preconditions": len(schema.precondition) + len(schema.nested),
                 "adds": sum(len(effect.adds) for effect in schema.effects),
                 "deletes": sum(len(effect.deletes) for effect in schema.effects),
                 "conditional": schema.is_conditional,

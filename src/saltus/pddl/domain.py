@@ -1,4 +1,4 @@
-"""Stage `pddl`, part 4: the domain file.
+"""Stage `pddl`, part 5: the domain file.
 
 Takes a `Source`; gives a checked `Domain`. Sections may come in any order; each may appear once.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saltus.errors import PddlError, UnsupportedError, suggestion
+from saltus.pddl.axioms import check_stratified, parse_axiom
 from saltus.pddl.conditions import TOTAL_COST, Scope, parse_condition, parse_effects, parse_variables, resolve_types
 from saltus.pddl.expressions import (
     Expression,
@@ -36,6 +37,9 @@ SUPPORTED_REQUIREMENTS = frozenset(
         ":conditional-effects",
         ":action-costs",
         ":adl",
+        ":derived-predicates",
+        ":disjunctive-preconditions",
+        ":existential-preconditions",
     }
 )
 
@@ -43,11 +47,8 @@ UNSUPPORTED_REQUIREMENTS = frozenset(
     {
         ":constraints",
         ":continuous-effects",
-        ":derived-predicates",
-        ":disjunctive-preconditions",
         ":duration-inequalities",
         ":durative-actions",
-        ":existential-preconditions",
         ":fluents",
         ":goal-utilities",
         ":multi-agent",
@@ -63,7 +64,6 @@ UNSUPPORTED_REQUIREMENTS = frozenset(
 )
 
 REFUSED_SECTIONS = {
-    ":derived": "derived predicate",
     ":durative-action": "durative action",
     ":constraints": "section ':constraints'",
     ":process": "process",
@@ -80,29 +80,35 @@ MAX_TYPE_DEPTH = 200
 MAX_TYPES = 4096
 """Most types of a domain; the table of subtypes is quadratic in their number."""
 
-SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
+SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":derived", ":action")
+
+REPEATED = (":derived", ":action")
+"""Sections that may appear any number of times."""
 
 Sections = dict[str, Group]
 
 
 def parse_domain(source: Source) -> Domain:
     """The checked domain in a source; any flaw raises a `PddlError` or `UnsupportedError` with its position."""
-    name, sections, actions = _split(source)
+    name, sections, repeated = _split(source)
     requirements = parse_requirements(source, sections.get(":requirements"))
-    domain = Domain(name, requirements, _parse_types(source, sections.get(":types")), (), (), (), (), source.name)
+    domain = Domain(name, requirements, _parse_types(source, sections.get(":types")), (), (), (), (), file=source.name)
     domain = replace(domain, constants=parse_objects(source, domain, sections.get(":constants"), {}))
     predicates = _parse_predicates(source, domain, sections.get(":predicates"))
     functions = _parse_functions(source, domain, sections.get(":functions"))
     domain = replace(domain, predicates=tuple(predicates.values()), functions=tuple(functions.values()))
     terms = {entry.name: entry.types for entry in domain.constants}
     scope = Scope(source, domain, predicates, functions, terms)
+    axioms = tuple(parse_axiom(scope, group) for group in repeated[":derived"])
+    check_stratified(scope, axioms)
+    scope = replace(scope, derived=frozenset(axiom.predicate for axiom in axioms))
     schemas: dict[str, Schema] = {}
-    for group in actions:
+    for group in repeated[":action"]:
         schema = _parse_action(scope, group)
         if schema.name in schemas:
             raise PddlError(f"duplicate action {schema.name!r}", source.position(group.offset))
         schemas[schema.name] = schema
-    return replace(domain, schemas=tuple(schemas.values()))
+    return replace(domain, schemas=tuple(schemas.values()), axioms=axioms)
 
 
 def parse_head(source: Source, kind: str) -> tuple[str, list[tuple[int, int]]]:
@@ -119,22 +125,22 @@ def parse_head(source: Source, kind: str) -> tuple[str, list[tuple[int, int]]]:
     return name_of(source, head.items[1], f"a {kind} name").text, ranges[1:]
 
 
-def _split(source: Source) -> tuple[str, Sections, list[Group]]:
+def _split(source: Source) -> tuple[str, Sections, dict[str, list[Group]]]:
     name, ranges = parse_head(source, "domain")
     sections: Sections = {}
-    actions: list[Group] = []
+    repeated: dict[str, list[Group]] = {key: [] for key in REPEATED}
     for begin, end in ranges:
         group = build(source, begin, end)
         key = section_name(source, group, SECTIONS, REFUSED_SECTIONS)
-        if key == ":action":
-            actions.append(group)
+        if key in repeated:
+            repeated[key].append(group)
         elif key in sections:
             raise PddlError(f"duplicate section {key!r}", source.position(group.offset))
         else:
             sections[key] = group
     if ":predicates" not in sections:
         raise PddlError("section ':predicates' is missing", source.position(0))
-    return name, sections, actions
+    return name, sections, repeated
 
 
 def section_name(source: Source, group: Group, known: tuple[str, ...], refused: dict[str, str]) -> str:

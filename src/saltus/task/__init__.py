@@ -4,13 +4,15 @@ from saltus.task.compile import build_task, load
 from saltus.task.plan import Plan, format_plan, parse_plan, read_plan, write_plan
 from saltus.task.state import Goal, State
 from saltus.task.suite import Split, Suite, find_suite, find_suites
-from saltus.task.task import EQUALITY, Action, Effect, Literal, Schema, Task
+from saltus.task.task import EQUALITY, Action, Axiom, Effect, Exists, Literal, Schema, Task
 from saltus.task.validate import Verdict, validate
 
 __all__ = [
     "EQUALITY",
     "Action",
+    "Axiom",
     "Effect",
+    "Exists",
     "Goal",
     "Literal",
     "Plan",

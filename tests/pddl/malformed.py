@@ -241,8 +241,6 @@ HEADS_AND_SECTIONS = (
 )
 
 DECLARATIONS = (
-    in_domain("unknown supertype", "truck - thing", "truck - @thnig", "unknown type 'thnig'; did you mean 'thing'?"),
-    in_domain("duplicate type", "place - object crate", "place - object @place crate", "duplicate type 'place'"),
     in_domain(
         "cyclic types",
         "crate truck - thing thing - object)",
@@ -258,12 +256,6 @@ DECLARATIONS = (
         "(:constants home - place)",
         "(:constants home @-)",
         "type is missing after '-': expected a type, found '-'",
-    ),
-    in_domain(
-        "hyphen without name",
-        "(:constants home - place)",
-        "(:constants @- place)",
-        "type without an object: expected an object before '-', found '-'",
     ),
     in_domain(
         "two hyphens",
@@ -296,12 +288,6 @@ DECLARATIONS = (
     in_problem("unknown type in either", "box - crate", "box - (either crate @box)", "unknown type 'box'"),
     in_problem("duplicate object", "box - crate", "box @north - crate", "duplicate object 'north'"),
     in_problem("object like a constant", "box - crate", "box @HOME - crate", "duplicate object 'home'"),
-    in_domain(
-        "duplicate constant",
-        "(:constants home - place)",
-        "(:constants home - place @home - place)",
-        "duplicate object 'home'",
-    ),
     in_problem("variable as object", "box - crate", "@?box - crate", "not a name: expected an object, found '?box'"),
     in_problem("list as object", "box - crate", "@(box) - crate", "not a word: expected an object, found '(box)'"),
     in_domain("duplicate predicate", "(closed ?p - place)", "(@at ?p - place)", "duplicate predicate 'at'"),
@@ -325,9 +311,6 @@ DECLARATIONS = (
         "(closed ?p - place)",
         "(@not ?p)",
         "'not' is a reserved word: expected another name, found 'not'",
-    ),
-    in_domain(
-        "duplicate variable in predicate", "(closed ?p - place)", "(closed ?p @?p - place)", "duplicate variable '?p'"
     ),
     in_domain(
         "name as parameter",
@@ -789,9 +772,6 @@ UNSUPPORTED = (
         "constraints", "  (:action load", "  @(:constraints (and))\n  (:action load", "section ':constraints'"
     ),
     refused_domain("process", "  (:action load", "  @(:process rain)\n  (:action load", "process"),
-    refused_domain(
-        "either as supertype", "crate truck - thing", "crate truck - (either @thing place)", "'either' as a supertype"
-    ),
     refused_domain("numeric condition", PRECONDITION, "@(>= (distance ?p ?p) 3)", "numeric condition '>='"),
     refused_domain("assign", EFFECT, "@(assign (distance ?p ?p) 3)", "numeric effect 'assign'"),
     refused_domain("decrease", EFFECT, "(and @(decrease (total-cost) 3))", "numeric effect 'decrease'"),
@@ -830,3 +810,38 @@ UNSUPPORTED = (
 )
 
 CASES = (*TEXT, *HEADS_AND_SECTIONS, *DECLARATIONS, *ACTIONS, *PROBLEMS, *UNSUPPORTED)
+
+FLAWS = (
+    in_domain(
+        "unknown supertype", "place - object", "place - @obejct", "unknown type 'obejct'; did you mean 'object'?"
+    ),
+    in_domain("unknown supertype of all", "thing - object)", "thing - @item)", "unknown type 'item'"),
+    in_domain("duplicate type", "place - object crate", "place - object @place crate", "duplicate type 'place'"),
+    in_domain("second supertype", "thing - object)", "thing - object @crate - place)", "duplicate type 'crate'"),
+    in_domain(
+        "several supertypes",
+        "crate truck - thing",
+        "crate truck - thing home-place - (either @thing place)",
+        "type 'home-place' has several supertypes",
+    ),
+    in_domain(
+        "type without a constant", "home - place)", "home - place @- crate)", "type without an object before '-'"
+    ),
+    in_problem(
+        "type without an object", "north - place", "@- truck north - place", "type without an object before '-'"
+    ),
+    in_domain("repeated constant", "home - place)", "home @home - place)", "duplicate object 'home'"),
+    in_problem("repeated object", "north - place", "north @north - place", "duplicate object 'north'"),
+    in_problem("constant as an object", "north - place", "north @home - place", "duplicate object 'home'"),
+    in_domain(
+        "variable twice in a predicate",
+        "(closed ?p - place)",
+        "(closed ?p - place) (far ?p @?p - place)",
+        "duplicate variable '?p'",
+    ),
+    in_domain("variable twice in a function", "?a ?b - place", "?a @?a - place", "duplicate variable '?a'"),
+    in_domain("no space in a condition", "(at ?t ?p))", "(@at?t ?p))", "no space before '?' in 'at?t'"),
+    in_domain("no spaces in an effect", "(in ?c ?t)", "(@in?c?t)", "no space before '?' in 'in?c?t'"),
+    in_problem("repeated atom", "(at box north)", "(at box north) @(at box north)", "atom (at box north) is repeated"),
+)
+"""Flaws that are warnings, or errors if the reader is strict."""

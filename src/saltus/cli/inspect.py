@@ -23,14 +23,22 @@ from saltus.task.suite import TEST_SPLITS
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse flaws in PDDL files that are otherwise warnings, such as repeated objects."),
+]
 SHOWN_AGENTS = 5
 """Agents whose names are shown."""
 FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such folders."
 
 
-def read_task(domain: Path, problem: Path) -> Task:
+def read_task(domain: Path, problem: Path, *, strict: bool = False) -> Task:
     """The task in two files; the reader's warnings go to standard error."""
-    task = load(domain, problem)
+    return with_warnings(load(domain, problem, strict=strict))
+
+
+def with_warnings(task: Task) -> Task:
+    """The task, after its reader's warnings went to standard error."""
     for message in task.problem.warnings:
         output.warning(message)
     return task
@@ -48,6 +56,7 @@ def info(
     domain: DomainFile,
     problem: Annotated[Path | None, typer.Argument(help="PDDL problem file (default: the domain alone).")] = None,
     json: Json = False,
+    strict: Strict = False,
 ) -> None:
     """Show the sizes, types, predicates, schemas and free moves of a problem.
 
@@ -63,7 +72,7 @@ def info(
 
         saltus info examples/gardener/domain.pddl
     """
-    task = empty_task(domain) if problem is None else read_task(domain, problem)
+    task = empty_task(domain, strict=strict) if problem is None else read_task(domain, problem, strict=strict)
     facts = describe(task)
     if problem is None:
         facts |= {"problem": None, "free_moves": None}
@@ -111,11 +120,11 @@ def info(
         console.print(f"moves: {may_be_free if moves else 'none'}")
 
 
-def empty_task(domain: Path) -> Task:
+def empty_task(domain: Path, *, strict: bool = False) -> Task:
     """The task of a domain with no object but its constants, no atom and no goal."""
-    known = parse_domain(Source.from_file(domain))
+    known = parse_domain(Source.from_file(domain, strict=strict))
     text = f"(define (problem none) (:domain {known.name}) (:init) (:goal (and)))"
-    return build_task(known, parse_problem(Source.from_bytes(text.encode()), known))
+    return with_warnings(build_task(known, parse_problem(Source.from_bytes(text.encode()), known)))
 
 
 def agents_text(agents: Sequence[Sequence[str]]) -> str:
@@ -229,6 +238,7 @@ def validate(
     problem: ProblemFile,
     plan: Annotated[Path, typer.Argument(help="Plan file, one '(action argument …)' per line.")],
     json: Json = False,
+    strict: Strict = False,
 ) -> int:
     """Check whether a plan solves a problem; if not, say why and exit with code 1.
 
@@ -236,7 +246,7 @@ def validate(
 
         saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl examples/blocksworld/p100.plan
     """
-    task = read_task(domain, problem)
+    task = read_task(domain, problem, strict=strict)
     verdict = judge(task, read_plan(plan))
     if json:
         output.print_json(

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.inspect import DomainFile, Json, ProblemFile
+from saltus.cli.inspect import DomainFile, Json, ProblemFile, Strict
 from saltus.cli.options import (
     Device,
     Lookahead,
@@ -69,6 +69,7 @@ def plan(
     threads: Threads = None,
     seed: Seed = 0,
     lookahead: Lookahead = None,
+    strict: Strict = False,
     json: Json = False,
 ) -> int:
     """Find a plan with a policy: in every state, jump to the best state of its lookahead tree.
@@ -99,6 +100,7 @@ def plan(
         seed=seed,
         lookahead=lookahead_of(lookahead, policy).settings,
         threads=threads,
+        strict=strict,
     )
     job = adapted(job, protocol, time_limit)
     writer = PlanWriter(plan_file, numbered=improve)

@@ -93,15 +93,27 @@ def resolve_types(source: Source, domain: Domain, words: tuple[Word, ...]) -> tu
 
 
 def parse_variables(
-    source: Source, domain: Domain, items: tuple[Expression, ...], taken: Mapping[str, object] | None = None
+    source: Source,
+    domain: Domain,
+    items: tuple[Expression, ...],
+    taken: Mapping[str, object] | None = None,
+    *,
+    declaration: bool = False,
 ) -> tuple[TypedName, ...]:
-    """Typed variables of a parameter list; repeating a name or hiding an outer variable is an error."""
-    result: dict[str, TypedName] = {}
+    """Typed variables of a parameter list; repeating a name or hiding an outer variable is an error.
+
+    In a declaration, where names mean nothing, repeating one is a mere flaw.
+    """
+    result: list[TypedName] = []
+    known = set(taken or ())
     for word, types in words_and_types(source, items, variables=True, what="a variable"):
-        if word.text in result or (taken is not None and word.text in taken):
+        if word.text in known and not declaration:
             raise PddlError(f"duplicate variable {word.text!r}", source.position(word.offset))
-        result[word.text] = TypedName(word.text, resolve_types(source, domain, types), word.offset)
-    return tuple(result.values())
+        if word.text in known:
+            source.warn(word.offset, f"duplicate variable {word.text!r}")
+        known.add(word.text)
+        result.append(TypedName(word.text, resolve_types(source, domain, types), word.offset))
+    return tuple(result)
 
 
 def parse_condition(scope: Scope, item: Expression, *, positive: bool = True) -> Condition:

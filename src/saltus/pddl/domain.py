@@ -89,7 +89,10 @@ Sections = dict[str, Group]
 
 
 def parse_domain(source: Source) -> Domain:
-    """The checked domain in a source; any flaw raises a `PddlError` or `UnsupportedError` with its position."""
+    """The checked domain in a source; a flaw raises a `PddlError` or `UnsupportedError` with its position.
+
+    Flaws that other planners accept become `warnings` of the domain, unless the source is strict.
+    """
     name, sections, repeated = _split(source)
     requirements = parse_requirements(source, sections.get(":requirements"))
     domain = Domain(name, requirements, _parse_types(source, sections.get(":types")), (), (), (), (), file=source.name)
@@ -108,7 +111,7 @@ def parse_domain(source: Source) -> Domain:
         if schema.name in schemas:
             raise PddlError(f"duplicate action {schema.name!r}", source.position(group.offset))
         schemas[schema.name] = schema
-    return replace(domain, schemas=tuple(schemas.values()), axioms=axioms)
+    return replace(domain, schemas=tuple(schemas.values()), axioms=axioms, warnings=tuple(source.warnings))
 
 
 def parse_head(source: Source, kind: str) -> tuple[str, list[tuple[int, int]]]:
@@ -171,59 +174,80 @@ def parse_requirements(source: Source, group: Group | None) -> tuple[str, ...]:
 
 def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
     """The declared types: `object` first, every supertype before its subtypes."""
-    declared: dict[str, tuple[Word, Word | None]] = {}
-    entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="a type")
-    for word, parents in entries:
-        if len(parents) > 1:
-            raise UnsupportedError("'either' as a supertype", source.position(parents[0].offset))
-        if word.text in declared:
-            raise PddlError(f"duplicate type {word.text!r}", source.position(word.offset))
-        if word.text == OBJECT and parents and parents[0].text != OBJECT:
-            raise PddlError("'object' cannot have a supertype", source.position(word.offset))
-        declared[word.text] = (word, parents[0] if parents else None)
-    declared.pop(OBJECT, None)
+    declared = _declared_types(source, group)
     if len(declared) > MAX_TYPES:
         raise UnsupportedError(
             f"a domain with more than {MAX_TYPES:,} types", source.position(group.offset if group else 0)
         )
-    for _, parent in declared.values():
-        if parent is not None and parent.text != OBJECT and parent.text not in declared:
-            unknown(source, parent, "type", [OBJECT, *declared])
     ordered = {OBJECT: Type(OBJECT, None)}
     depths = {OBJECT: 0}
-    for name in declared:
-        chain: dict[str, Word] = {}
-        while name not in ordered:
-            word, parent = declared[name]
-            if name in chain:
-                raise PddlError(f"type {name!r} is its own supertype", source.position(word.offset))
-            chain[name] = word
-            name = parent.text if parent is not None else OBJECT
-        depth = depths[name]
-        for word in reversed(chain.values()):
-            parent = declared[word.text][1]
-            ordered[word.text] = Type(word.text, parent.text if parent is not None else OBJECT, word.offset)
-            depth += 1
-            depths[word.text] = depth
-            if depth > MAX_TYPE_DEPTH:
+    for first in declared:
+        stack = [first]
+        path: set[str] = set()  # types whose supertypes are being looked at
+        while stack:
+            name = stack[-1]
+            if name in ordered:
+                stack.pop()
+                continue
+            word, parents = declared[name]
+            path.add(name)
+            missing = [parent for parent in parents if parent not in ordered]
+            for parent in missing:
+                if parent in path:
+                    offset = declared[parent][0].offset
+                    raise PddlError(f"type {parent!r} is its own supertype", source.position(offset))
+            if missing:
+                stack.append(missing[0])
+                continue
+            ordered[name] = Type(name, parents[0], word.offset, tuple(parents[1:]))
+            depths[name] = 1 + max(depths[parent] for parent in parents)
+            if depths[name] > MAX_TYPE_DEPTH:
                 raise UnsupportedError(
                     f"a type hierarchy of more than {MAX_TYPE_DEPTH} levels", source.position(word.offset)
                 )
+            path.discard(name)
     return tuple(ordered.values())
+
+
+def _declared_types(source: Source, group: Group | None) -> dict[str, tuple[Word, list[str]]]:
+    """Types without `object`, each with its supertypes, at least one; those without a declaration come last."""
+    declared: dict[str, tuple[Word, list[str]]] = {}
+    mentioned: dict[str, Word] = {}
+    for word, parents in words_and_types(source, group.items[1:] if group else (), variables=False, what="a type"):
+        if word.text == OBJECT:
+            if any(parent.text != OBJECT for parent in parents):
+                raise PddlError("'object' cannot have a supertype", source.position(word.offset))
+            continue
+        if word.text in declared:
+            source.warn(word.offset, f"duplicate type {word.text!r}")
+        if len(parents) > 1:
+            source.warn(parents[0].offset, f"type {word.text!r} has several supertypes")
+        known = declared.setdefault(word.text, (word, []))[1]
+        known += [parent.text for parent in parents if parent.text not in (OBJECT, *known)]
+        mentioned |= {parent.text: parent for parent in parents if parent.text not in mentioned}
+    for name, word in mentioned.items():
+        if name != OBJECT and name not in declared:
+            source.warn(word.offset, f"unknown type {name!r}{suggestion(name, [OBJECT, *declared])}")
+            declared[name] = (word, [])
+    return {name: (word, parents or [OBJECT]) for name, (word, parents) in declared.items()}
 
 
 def parse_objects(
     source: Source, domain: Domain, group: Group | None, taken: dict[str, TypedName]
 ) -> tuple[TypedName, ...]:
-    """Typed objects of a section; a name that is already in use is an error."""
+    """Typed objects of a section; a name that is already in use for another type is an error."""
     result: dict[str, TypedName] = {}
     checked: dict[tuple[Word, ...], tuple[str, ...]] = {}
     entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="an object")
     for word, words in entries:
-        if word.text in result or word.text in taken:
-            raise PddlError(f"duplicate object {word.text!r}", source.position(word.offset))
         if words not in checked:
             checked[words] = resolve_types(source, domain, words)
+        if word.text in result or word.text in taken:
+            same = (result.get(word.text) or taken[word.text]).types == checked[words]
+            if not same:
+                raise PddlError(f"duplicate object {word.text!r}", source.position(word.offset))
+            source.warn(word.offset, f"duplicate object {word.text!r}")
+            continue
         result[word.text] = TypedName(word.text, checked[words], word.offset)
     return tuple(result.values())
 
@@ -269,7 +293,8 @@ def _declaration(source: Source, domain: Domain, item: Expression, expected: str
     group = as_group(source, item, expected)
     if not group.items:
         fail(source, group.offset, "empty list", expected)
-    return name_of(source, group.items[0], expected), parse_variables(source, domain, group.items[1:])
+    name = name_of(source, group.items[0], expected)
+    return name, parse_variables(source, domain, group.items[1:], declaration=True)
 
 
 def _parse_action(scope: Scope, group: Group) -> Schema:

@@ -56,7 +56,10 @@ class AtomReader(Protocol):
 
 
 def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kernel.read_atoms) -> Problem:
-    """The checked problem in a source; any flaw raises a `PddlError` or `UnsupportedError` with its position."""
+    """The checked problem in a source; a flaw raises a `PddlError` or `UnsupportedError` with its position.
+
+    Flaws that other planners accept become `warnings`, after those of the domain, unless the source is strict.
+    """
     name, ranges = parse_head(source, "problem")
     sections: dict[str, Group] = {}
     places = {":init": (0, 0), ":goal": (0, 0)}
@@ -99,7 +102,7 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
         values=values,
         goal=_read_goal(scope, places[":goal"][0]),
         minimize_cost=_read_metric(scope, sections.get(":metric")),
-        warnings=tuple(warnings),
+        warnings=(*domain.warnings, *source.warnings, *warnings),
         file=source.name,
     )
     _check_negated(scope, problem, negated)
@@ -148,6 +151,9 @@ def _read_init(
     if refused >= 0:
         _explain(scope, refused)
     _check_derived(scope, predicate)
+    if source.strict and len(duplicate):
+        first = int(source.offset[duplicate[0]])
+        source.warn(first, f"atom {source.excerpt(first)} is repeated")
     warnings = [
         f"{source.position(int(source.offset[i]))}: atom {source.excerpt(int(source.offset[i]))} is repeated"
         for i in duplicate[:10]

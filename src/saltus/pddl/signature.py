@@ -41,7 +41,7 @@ MOST_SHOWN = 5
 def domain_signature(domain: Domain) -> dict[str, list[str]]:
     """Signature of a domain: types with supertypes, predicates with the types of their arguments, whole schemas and
     axioms."""
-    types = [f"{entry.name} - {entry.parent}" for entry in domain.types if entry.parent is not None]
+    types = [f"{entry.name} - {' '.join(entry.parents)}" for entry in domain.types if entry.parents]
     constants = [f"{entry.name} - {' '.join(entry.types)}" for entry in domain.constants]
     predicates = [
         " ".join([entry.name, *(" or ".join(parameter.types) for parameter in entry.parameters)])

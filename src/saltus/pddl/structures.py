@@ -27,11 +27,17 @@ def _offset() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A declared type with its one supertype; `object` has none."""
+    """A declared type with its supertype; `object` has none. Few types have `others` besides."""
 
     name: str
     parent: str | None
     offset: int = _offset()
+    others: tuple[str, ...] = ()
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """All supertypes that the domain names."""
+        return () if self.parent is None else (self.parent, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +193,7 @@ class Domain:
     def _ancestors(self) -> dict[str, frozenset[str]]:
         sets: dict[str, frozenset[str]] = {}
         for entry in self.types:  # supertypes first
-            sets[entry.name] = (sets[entry.parent] if entry.parent is not None else frozenset()) | {entry.name}
+            sets[entry.name] = frozenset({entry.name}).union(*(sets[parent] for parent in entry.parents))
         return sets
 
 

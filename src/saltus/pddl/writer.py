@@ -27,7 +27,7 @@ def write_domain(domain: Domain) -> str:
     lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(domain.requirements)})"]
     declared = [entry for entry in domain.types if entry.name != OBJECT]
     if declared:
-        lines += ["  (:types", *(f"    {entry.name} - {entry.parent}" for entry in declared), "  )"]
+        lines += ["  (:types", *(f"    {entry.name} - {type_text(entry.parents)}" for entry in declared), "  )"]
     if domain.constants:
         lines += ["  (:constants", *(f"    {_typed(entry)}" for entry in domain.constants), "  )"]
     lines += ["  (:predicates", *(f"    ({_signature(p.name, p.parameters)})" for p in domain.predicates), "  )"]

@@ -94,6 +94,8 @@ class PlanJob(Job[PlanResult]):
     """Seed of the yardsticks."""
     lookahead: tuple[str, ...] = ()
     """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy, such as those of `prefix`, has its own."""
+    strict: bool = False
+    """Whether flaws of domain and problem that can be mended are errors."""
 
     def __post_init__(self) -> None:
         if self.lookahead and self.policy not in YARDSTICKS:

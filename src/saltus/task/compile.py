@@ -30,11 +30,11 @@ MAX_ARITY = 62
 """Largest number of arguments of a predicate: with two objects, more would not fit into a code."""
 
 
-def load(domain: str | os.PathLike[str] | Domain, problem: str | os.PathLike[str]) -> Task:
-    """Task of a domain (file, or already read) and a problem file."""
+def load(domain: str | os.PathLike[str] | Domain, problem: str | os.PathLike[str], *, strict: bool = False) -> Task:
+    """Task of a domain (file, or already read) and a problem file; if `strict`, every flaw in a file is an error."""
     if not isinstance(domain, Domain):
-        domain = parse_domain(Source.from_file(domain))
-    return build_task(domain, parse_problem(Source.from_file(problem), domain))
+        domain = parse_domain(Source.from_file(domain, strict=strict))
+    return build_task(domain, parse_problem(Source.from_file(problem, strict=strict), domain))
 
 
 def build_task(domain: Domain, problem: Problem) -> Task:
@@ -119,8 +119,8 @@ class _Compiler:
         domain, declared = self.domain, self.declared
         is_a = np.eye(len(self.alternatives), dtype=bool)
         for number, entry in enumerate(domain.types):
-            if entry.parent is not None:
-                is_a[number] |= is_a[declared[entry.parent]]
+            for parent in entry.parents:
+                is_a[number] |= is_a[declared[parent]]
         for number in range(len(declared), len(self.alternatives)):
             types = self.alternatives[number]
             is_a[number, : len(declared)] = is_a[[declared[name] for name in types], : len(declared)].all(axis=0)

@@ -146,7 +146,8 @@ def parse_condition(scope: Scope, item: Expression, *, positive: bool = True) ->
         return _disjunction([premise, conclusion], group.offset) if positive else _joined([premise, conclusion])
     if head in REFUSED_CONDITIONS and head not in scope.predicates:
         unsupported(source, group.offset, REFUSED_CONDITIONS[head])
-    return (replace(parse_literal(scope, group), positive=positive),)
+    literal = parse_literal(scope, group)
+    return (literal,) if positive else (replace(literal, positive=False),)
 
 
 def _joined(parts: list[Condition]) -> Condition:

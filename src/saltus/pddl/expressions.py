@@ -75,10 +75,11 @@ def build(source: Source, begin: int, end: int) -> Group:
     glued = source.glued
     stack: list[tuple[list[Expression], int]] = []
     for token, offset in _tokens(source, begin, end + 1):
-        if token >= 0 and token in glued:
-            stack[-1][0].extend(_split(source, glued[token], offset))
-        elif token >= 0:
-            stack[-1][0].append(Word(symbols[token], offset))
+        if token >= 0:
+            if glued and token in glued:
+                stack[-1][0].extend(_split(source, glued[token], offset))
+            else:
+                stack[-1][0].append(Word(symbols[token], offset))
         elif token == CLOSE:
             items, start = stack.pop()
             group = Group(tuple(items), start)

@@ -56,13 +56,9 @@ class _Expansion:
         self.fluent = fluent
         self.objects = objects
         self.names = {entry.name for entry in domain.predicates}
-        mentioned = {literal.predicate for literal in literals_of(problem.goal)} - fluent - {EQUALS}
-        has_formulas = not all(isinstance(part, Literal) for part in problem.goal)
-        self.static = (
-            {atom for atom in problem.initial_atoms(domain) if atom[0] in mentioned}
-            if mentioned and has_formulas
-            else set()
-        )
+        formulas = tuple(part for part in problem.goal if not isinstance(part, Literal))
+        mentioned = {literal.predicate for literal in literals_of(formulas)} - fluent - {EQUALS}
+        self.static = {atom for atom in problem.initial_atoms(domain) if atom[0] in mentioned} if mentioned else set()
         self.parts = GoalParts()
 
     def run(self) -> GoalParts:

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from saltus.errors import InputError
+from saltus.errors import InputError, UnsupportedError
 from saltus.grow.draft import Draft, Relations, substituted
 from saltus.grow.goals import goal_of_state, reachable_goal, search_goal, walk
 from saltus.grow.insert import Inserter
@@ -68,6 +68,9 @@ class Grower:
     def __init__(self, domain: Domain, tasks: Sequence[Task], seed: int = 0) -> None:
         if not tasks:
             raise InputError("no problems to grow others from")
+        for task in tasks:
+            if task.has_derived_goals:
+                raise UnsupportedError(f"{task.problem.file}: growing from a goal that is no conjunction of literals")
         self.domain = domain
         self.tasks = sorted(tasks, key=lambda task: len(task.objects))
         self.rng = random.Random(seed)

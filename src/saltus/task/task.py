@@ -196,6 +196,11 @@ class Task:
         )
 
     @property
+    def has_derived_goals(self) -> bool:
+        """Whether a conjunct of the goal is no literal of the domain, but a derived atom that stands for a formula."""
+        return len(self.predicates) > len(self.domain.predicates)
+
+    @property
     def uses_adl(self) -> bool:
         """Whether some condition is more than a conjunction of literals, or a predicate is derived."""
         return bool(self.axioms) or any(

@@ -56,8 +56,7 @@ public:
 
     template <typename Emit>
     bool run(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options, Emit&& emit) {
-        return run(
-            pattern, binding, options, [](const std::vector<Object>&) { return true; }, emit);
+        return run(pattern, binding, options, [](const std::vector<Object>&) { return true; }, emit);
     }
 
     // The lexicographically least completion of `binding`, in place; false if there is none.

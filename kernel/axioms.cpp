@@ -10,7 +10,7 @@ std::vector<Code> derive(const Task& task, std::span<const Code> state) {
     for (Code code : state)
         if (!task.derived[static_cast<std::size_t>(task.decode(code, arguments.data()))]) atoms.push_back(code);
     Derivation derivation(task, atoms);
-    for (const Stratum& stratum : task.strata) derivation.compute(stratum);
+    for (const Stratum& stratum : task.strata) derivation.compute(stratum, Derivation::kChanges);
     atoms.insert(atoms.end(), derivation.derived_.begin(), derivation.derived_.end());
     std::sort(atoms.begin(), atoms.end());
     return atoms;
@@ -21,8 +21,8 @@ Derivation::Derivation(const Task& task, std::span<const Code> root)
       view_(task, root),
       matcher_(view_),
       root_atoms_(static_cast<std::size_t>(task.predicates())),
-      affected_(static_cast<std::size_t>(task.predicates()), 0),
-      is_affected_(task.strata.size(), 0),
+      of_predicate_(static_cast<std::size_t>(task.predicates()), kSame),
+      of_stratum_(task.strata.size(), kSame),
       arguments_(static_cast<std::size_t>(task.max_arity) + 1) {
     for (Code code : root) {
         const auto predicate = static_cast<std::size_t>(task.decode(code, arguments_.data()));
@@ -36,22 +36,26 @@ bool Derivation::holds_before(std::span<const Code> added, std::span<const Code>
 }
 
 bool Derivation::find_affected(std::span<const Code> added, std::span<const Code> deleted, const Changes& changes) {
-    std::fill(affected_.begin(), affected_.end(), std::uint8_t{0});
+    std::fill(of_predicate_.begin(), of_predicate_.end(), kSame);
+    fresh_.clear();
     for (Code code : changes.adds)
-        if (!holds_before(added, deleted, code))
-            affected_[static_cast<std::size_t>(task_.decode(code, arguments_.data()))] = 1;
+        if (!holds_before(added, deleted, code)) {
+            of_predicate_[static_cast<std::size_t>(task_.decode(code, arguments_.data()))] = kGrows;
+            fresh_.push_back(code);
+        }
     for (Code code : changes.deletes)
         if (holds_before(added, deleted, code))
-            affected_[static_cast<std::size_t>(task_.decode(code, arguments_.data()))] = 1;
+            of_predicate_[static_cast<std::size_t>(task_.decode(code, arguments_.data()))] = kChanges;
     bool any = false;
     for (std::size_t s = 0; s < task_.strata.size(); ++s) {
         const Stratum& stratum = task_.strata[s];
-        is_affected_[s] = 0;
-        for (std::size_t p = 0; p < affected_.size() && !is_affected_[s]; ++p)
-            is_affected_[s] = stratum.inputs[p] && affected_[p] ? 1 : 0;
-        if (!is_affected_[s]) continue;
-        any = true;
-        for (std::int32_t p : stratum.predicates) affected_[static_cast<std::size_t>(p)] = 1;
+        Effect effect = kSame;
+        for (std::size_t p = 0; p < of_predicate_.size(); ++p)
+            if (stratum.inputs[p] && of_predicate_[p] != kSame)
+                effect = std::max(effect, stratum.filters[p] ? kChanges : of_predicate_[p]);
+        of_stratum_[s] = effect;
+        any = any || effect != kSame;
+        for (std::int32_t p : stratum.predicates) of_predicate_[static_cast<std::size_t>(p)] = effect;
     }
     return any;
 }
@@ -59,10 +63,12 @@ bool Derivation::find_affected(std::span<const Code> added, std::span<const Code
 void Derivation::extend(std::span<const Code> added, std::span<const Code> deleted, Changes& changes) {
     if (!find_affected(added, deleted, changes)) return;
     difference_.compute(added, deleted, changes, [&](Code code) { return view_.root_holds(code); });
-    // The successor without the atoms of affected strata.
+    // The successor without the atoms of strata that are computed anew.
+    auto is_changing = [&](std::size_t predicate) {
+        return task_.derived[predicate] && of_predicate_[predicate] == kChanges;
+    };
     auto is_stale = [&](Code code) {
-        const auto predicate = static_cast<std::size_t>(task_.decode(code, arguments_.data()));
-        return task_.derived[predicate] && affected_[predicate];
+        return is_changing(static_cast<std::size_t>(task_.decode(code, arguments_.data())));
     };
     shown_added_.clear();
     for (Code code : difference_.added)
@@ -71,11 +77,11 @@ void Derivation::extend(std::span<const Code> added, std::span<const Code> delet
     for (Code code : difference_.deleted)
         if (!is_stale(code)) shown_deleted_.push_back(code);
     for (std::size_t p = 0; p < root_atoms_.size(); ++p)
-        if (affected_[p]) shown_deleted_.insert(shown_deleted_.end(), root_atoms_[p].begin(), root_atoms_[p].end());
+        if (is_changing(p)) shown_deleted_.insert(shown_deleted_.end(), root_atoms_[p].begin(), root_atoms_[p].end());
     view_.show(shown_added_, shown_deleted_);
     derived_.clear();
     for (std::size_t s = 0; s < task_.strata.size(); ++s)
-        if (is_affected_[s]) compute(task_.strata[s]);
+        if (of_stratum_[s] != kSame) compute(task_.strata[s], of_stratum_[s]);
     for (Code code : derived_)
         if (!holds_before(added, deleted, code)) changes.adds.push_back(code);
     auto note_deleted = [&](Code code) {
@@ -84,16 +90,22 @@ void Derivation::extend(std::span<const Code> added, std::span<const Code> delet
     for (Code code : added)
         if (is_stale(code)) note_deleted(code);
     for (std::size_t p = 0; p < root_atoms_.size(); ++p)
-        if (affected_[p])
+        if (is_changing(p))
             for (Code code : root_atoms_[p])
                 if (!std::binary_search(deleted.begin(), deleted.end(), code)) note_deleted(code);
     changes.settle();
 }
 
-// Round by round; from the second round on, only matches that use an atom of the previous round are sought.
-void Derivation::compute(const Stratum& stratum) {
+// Round by round; from the second round on, or if the stratum only grows, only matches that use a fresh atom are
+// sought.
+void Derivation::compute(const Stratum& stratum, Effect effect) {
     std::size_t fresh = derived_.size();
-    for (std::size_t i = stratum.begin; i < stratum.end; ++i) run_rule(task_.axioms[i], false, {});
+    std::vector<Code> start;
+    if (effect == kGrows) {
+        start = fresh_;
+        start.insert(start.end(), derived_.begin(), derived_.end());
+    }
+    for (std::size_t i = stratum.begin; i < stratum.end; ++i) run_rule(task_.axioms[i], effect == kGrows, start);
     while (fresh < derived_.size()) {
         const std::vector<Code> round(derived_.begin() + static_cast<std::ptrdiff_t>(fresh), derived_.end());
         fresh = derived_.size();

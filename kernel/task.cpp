@@ -221,10 +221,17 @@ void Task::read_axioms(Program& reader) {
 void Task::find_strata() {
     for (std::size_t i = 0; i < axioms.size(); ++i) {
         if (i == 0 || axioms[i].stratum != axioms[i - 1].stratum)
-            strata.push_back({i, i, {}, std::vector<std::uint8_t>(arity.size(), 0)});
+            strata.push_back(
+                {i, i, {}, std::vector<std::uint8_t>(arity.size(), 0), std::vector<std::uint8_t>(arity.size(), 0)});
         Stratum& stratum = strata.back();
         stratum.end = i + 1;
         mention(axioms[i].body, stratum.inputs);
+        for (const Literal& literal : axioms[i].body.literals) {
+            if (is_nested(literal))
+                mention(nested_of(literal).pattern, stratum.filters);
+            else if (literal.predicate >= 0 && !literal.positive)
+                stratum.filters[static_cast<std::size_t>(literal.predicate)] = 1;
+        }
         const std::int32_t predicate = axioms[i].head[0].predicate;
         if (std::find(stratum.predicates.begin(), stratum.predicates.end(), predicate) == stratum.predicates.end())
             stratum.predicates.push_back(predicate);

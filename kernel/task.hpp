@@ -69,6 +69,7 @@ struct Stratum {
     std::size_t end = 0;
     std::vector<std::int32_t> predicates;  // derived here
     std::vector<std::uint8_t> inputs;      // [predicates]: mentioned by its axioms, at any depth
+    std::vector<std::uint8_t> filters;     // [predicates]: mentioned by negative literals or nested conditions
 };
 
 struct Effect {

@@ -18,8 +18,8 @@ from saltus import _kernel
 from saltus.domains.generated import generated_task
 from saltus.lookahead import random_action, successor_state
 from saltus.lookahead.actions import DEAD_END_WORK, GROUND_ATOMS
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.task import State, Task
+from saltus.task.kernel_task import kernel_task
 
 STRIDE = 5
 """Random actions between two states."""

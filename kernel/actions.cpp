@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "axioms.hpp"
 #include "changes.hpp"
 #include "match.hpp"
 #include "order.hpp"
@@ -51,6 +52,7 @@ std::vector<Code> successor(const Task& task, std::span<const Code> state, std::
     const StateView view(task, state);
     Changes changes(task, view);
     changes.compute(task.schemas[static_cast<std::size_t>(schema)], {arguments.begin(), arguments.end()});
+    if (!task.axioms.empty()) Derivation(task, state).extend({}, {}, changes);
     std::vector<Code> kept;
     std::set_difference(state.begin(), state.end(), changes.deletes.begin(), changes.deletes.end(),
                         std::back_inserter(kept));

@@ -9,6 +9,7 @@
 
 #include "actions.hpp"
 #include "activation.hpp"
+#include "axioms.hpp"
 #include "colours.hpp"
 #include "conjunction.hpp"
 #include "free_moves.hpp"
@@ -260,6 +261,11 @@ Output<Object> pick_action(const Task& task, Input<Code> state, std::int32_t sch
     task.check_state(view(state));
     task.check_schema(schema);
     return give(interruptibly([&] { return saltus::pick_action(task, view(state), schema, index); }));
+}
+
+Output<Code> derive(const Task& task, Input<Code> state) {
+    task.check_state(view(state));
+    return give(interruptibly([&] { return saltus::derive(task, view(state)); }));
 }
 
 Output<Code> successor(const Task& task, Input<Code> state, std::int32_t schema, Input<Object> arguments) {
@@ -539,6 +545,7 @@ void define_actions(nb::module_& module) {
     module.def("count_applicable", &count_applicable, "task"_a, "state"_a);
     module.def("pick_action", &pick_action, "task"_a, "state"_a, "schema"_a, "index"_a);
     module.def("successor", &successor, "task"_a, "state"_a, "schema"_a, "arguments"_a);
+    module.def("derive", &derive, "task"_a, "state"_a);
     module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "domains"_a, "limit"_a, "seed"_a,
                "steps"_a);
 }

@@ -94,6 +94,7 @@ void FreeMoves::add_move(Group& group, std::int32_t schema, std::int32_t literal
     auto of_agent = [&](std::int32_t term) { return term < 0 || (term != start && mentions(move.here, term)); };
     move.pattern.domains = pattern.domains;
     for (const Literal& other : pattern.literals) {
+        if (task_.is_nested(other)) throw std::invalid_argument("free moves: a move has a nested condition");
         if (same_atom(other, move.here) || (same_atom(other, there) && !other.positive)) continue;
         move.pattern.literals.push_back(other);
         const bool fixed = other.predicate == kEquality || !task_.fluent[static_cast<std::size_t>(other.predicate)];
@@ -208,7 +209,7 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
     std::vector<Object> binding(fixed.domains.size(), kUnbound);
     MatchOptions options;
     options.wanted = wanted.data();
-    Matcher join = matcher;
+    Matcher join(matcher.view());
     auto add_edge = [&](const std::vector<Object>& bound) {
         const Object start = bound[static_cast<std::size_t>(move.start)];
         const Object end = bound[static_cast<std::size_t>(move.end)];

@@ -166,12 +166,13 @@ private:
         }
     }
     void atom(std::size_t role, std::size_t predicate, std::int32_t anchor, Code rest) {
+        if (predicate >= tables_.predicates()) return;  // of a derived goal atom: no relation of the domain
         const std::int32_t relation = relations_of(role)[predicate];
         if (relation >= 0) sink_.ground(relation, anchor, rest, task_.arity[predicate]);
     }
 
     void statics() {
-        for (std::size_t predicate = 0; predicate < task_.statics.size(); ++predicate) {
+        for (std::size_t predicate = 0; predicate < tables_.predicates(); ++predicate) {
             const Relation& atoms = task_.statics[predicate];
             const std::int32_t relation = relations_of(kTrue)[predicate];
             if (relation >= 0)

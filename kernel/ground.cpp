@@ -72,6 +72,17 @@ std::int32_t GroundActions::number(Code code) {
 }
 
 void GroundActions::ground(const Task& task, std::int64_t limit) {
+    auto has_changing_part = [&](const Pattern& pattern) {
+        return std::any_of(pattern.literals.begin(), pattern.literals.end(),
+                           [&](const Literal& literal) { return task.is_nested(literal) && task.is_fluent(literal); });
+    };
+    // Ground actions know atoms only: neither nested conditions nor what is derived from atoms.
+    if (!task.axioms.empty()) return;
+    for (const Schema& schema : task.schemas) {
+        if (has_changing_part(schema.pattern)) return;
+        for (const Effect& effect : schema.effects)
+            if (has_changing_part(effect.when)) return;
+    }
     const std::vector<Variant> variants = variants_of(task);
     if (variants.size() > std::numeric_limits<std::uint16_t>::max()) return;
     const StateView nothing(task, {});

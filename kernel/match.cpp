@@ -28,6 +28,16 @@ bool Matcher::unify(const Pattern& pattern, const Literal& literal, const Object
     return true;
 }
 
+bool Matcher::true_nested(const Literal& literal) const {
+    const Nested& nested = task_.nested_of(literal);
+    if (!inner_) inner_ = std::make_unique<Matcher>(view_);
+    std::vector<Object> binding(nested.pattern.domains.size(), kUnbound);
+    for (std::size_t i = 0; i < literal.terms.size(); ++i) binding[i] = value(literal.terms[i]);
+    const bool found =
+        !inner_->run(nested.pattern, binding, MatchOptions{}, [](const std::vector<Object>&) { return false; });
+    return found == nested.positive;
+}
+
 bool Matcher::has_match(const Literal& literal) {
     const std::size_t keep = bound_.size();
     return !candidates(literal, [&](const Object* row) {

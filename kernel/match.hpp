@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct MatchOptions {
 class Matcher {
 public:
     explicit Matcher(const StateView& view) : view_(view), task_(view.task()) {}
+
+    const StateView& view() const { return view_; }
 
     // Calls emit(binding) -> bool for every completion of `binding` (kUnbound entries are free) until it returns false.
     // With `wanted`: once the wanted variables are bound, gate(binding) -> bool is called; if it returns true, emit is
@@ -120,13 +123,19 @@ private:
 
     // Truth of a fully bound literal.
     bool true_literal(const Literal& literal) const {
-        if (literal.predicate == kEquality)
-            return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
+        if (literal.predicate < 0) [[unlikely]] {
+            if (literal.predicate == kEquality)
+                return (value(literal.terms[0]) == value(literal.terms[1])) == literal.positive;
+            return true_nested(literal);
+        }
         const Code code = task_.encode(literal, *binding_);
         const bool holds =
             task_.fluent[static_cast<std::size_t>(literal.predicate)] ? view_.holds(code) : task_.static_holds(code);
         return holds == literal.positive;
     }
+
+    // Truth of a nested condition whose shared variables are bound.
+    bool true_nested(const Literal& literal) const;
 
     // Upper bound on the atoms that match a positive literal; tight if there are few.
     std::int64_t estimate(const Literal& literal) const {
@@ -433,6 +442,7 @@ private:
     std::vector<std::int32_t> trail_;  // literals done
     std::vector<std::int32_t> bound_;  // variables bound by rows
     mutable std::vector<Object> prefix_;
+    mutable std::unique_ptr<Matcher> inner_;  // for nested conditions
 };
 
 }  // namespace saltus

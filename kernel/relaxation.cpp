@@ -11,9 +11,7 @@
 
 namespace saltus {
 
-bool is_fluent(const Task& task, const Literal& literal) {
-    return literal.predicate != kEquality && task.fluent[static_cast<std::size_t>(literal.predicate)] != 0;
-}
+bool is_fluent(const Task& task, const Literal& literal) { return task.is_fluent(literal); }
 
 void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
     for (std::int32_t term : literal.terms)
@@ -22,13 +20,28 @@ void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks) {
 
 namespace {
 
-// Conditions of an effect, without negative fluent literals.
-std::vector<Literal> conditions_of(const Task& task, const Schema& schema, const Effect& effect) {
-    std::vector<Literal> conditions;
-    for (const auto* literals : {&schema.pattern.literals, &effect.when.literals})
-        for (const Literal& literal : *literals)
-            if (literal.positive || !is_fluent(task, literal)) conditions.push_back(literal);
-    return conditions;
+// Something that makes atoms true: an effect, or an axiom.
+struct Source {
+    const std::vector<std::int32_t>* domains = nullptr;
+    std::vector<Literal> conditions;  // without negative fluent literals
+    const std::vector<Literal>* heads = nullptr;
+};
+
+std::vector<Source> sources_of(const Task& task) {
+    std::vector<Source> sources;
+    auto add = [&](const Pattern& body, const std::vector<Literal>* more, const std::vector<Literal>& heads) {
+        if (heads.empty()) return;
+        Source source{&body.domains, {}, &heads};
+        for (const auto* literals : {more, &body.literals})
+            if (literals != nullptr)
+                for (const Literal& literal : *literals)
+                    if (literal.positive || !is_fluent(task, literal)) source.conditions.push_back(literal);
+        sources.push_back(std::move(source));
+    };
+    for (const Schema& schema : task.schemas)
+        for (const Effect& effect : schema.effects) add(effect.when, &schema.pattern.literals, effect.adds);
+    for (const Axiom& axiom : task.axioms) add(axiom.body, nullptr, axiom.head);
+    return sources;
 }
 
 // An atom that may be added, and its conditions.
@@ -40,18 +53,16 @@ struct Rule {
 
 std::vector<Rule> rules_of(const Task& task) {
     std::vector<Rule> rules;
-    for (const Schema& schema : task.schemas)
-        for (const Effect& effect : schema.effects)
-            for (const Literal& head : effect.adds) {
-                rules.push_back({{effect.when.domains, conditions_of(task, schema, effect)},
-                                 &head,
-                                 std::vector<std::uint8_t>(effect.when.domains.size(), 0)});
-                mark_variables(head, rules.back().wanted);
-            }
+    for (const Source& source : sources_of(task))
+        for (const Literal& head : *source.heads) {
+            rules.push_back(
+                {{*source.domains, source.conditions}, &head, std::vector<std::uint8_t>(source.domains->size(), 0)});
+            mark_variables(head, rules.back().wanted);
+        }
     return rules;
 }
 
-// An effect with its conditions split into those that never change and those that may.
+// A source with its conditions split into those that never change and those that may.
 struct Split {
     Pattern fixed;
     std::vector<Literal> changing;
@@ -61,17 +72,14 @@ struct Split {
 
 std::vector<Split> splits_of(const Task& task) {
     std::vector<Split> splits;
-    for (const Schema& schema : task.schemas)
-        for (const Effect& effect : schema.effects) {
-            if (effect.adds.empty()) continue;
-            Split split{
-                {effect.when.domains, {}}, {}, &effect.adds, std::vector<std::uint8_t>(effect.when.domains.size(), 0)};
-            for (Literal& literal : conditions_of(task, schema, effect))
-                (is_fluent(task, literal) ? split.changing : split.fixed.literals).push_back(std::move(literal));
-            for (const auto* literals : {&std::as_const(split.changing), &effect.adds})
-                for (const Literal& literal : *literals) mark_variables(literal, split.wanted);
-            splits.push_back(std::move(split));
-        }
+    for (Source& source : sources_of(task)) {
+        Split split{{*source.domains, {}}, {}, source.heads, std::vector<std::uint8_t>(source.domains->size(), 0)};
+        for (Literal& literal : source.conditions)
+            (is_fluent(task, literal) ? split.changing : split.fixed.literals).push_back(std::move(literal));
+        for (const auto* literals : {&std::as_const(split.changing), split.heads})
+            for (const Literal& literal : *literals) mark_variables(literal, split.wanted);
+        splits.push_back(std::move(split));
+    }
     return splits;
 }
 

@@ -59,6 +59,7 @@ Search::Search(const Situation& situation, const Spec& spec)
       budget_(std::max(kScratch, saturating_product(spec.max_atoms, sizeof(Code)))) {
     for (Code code : situation.goal_positive) ++goal_sign_[code];
     for (Code code : situation.goal_negative) --goal_sign_[code];
+    if (!task_.axioms.empty()) derivation_.emplace(task_, situation.state);
     if (places_) {
         places_->watch(view_);
         locate_schemas();
@@ -266,7 +267,7 @@ void Search::mark_root_actions() {
         auto gate = [&](const std::vector<Object>& found) { return schema.conditional || promises(s, found); };
         matcher_.run(pattern_of(s), binding, options, gate, [&](const std::vector<Object>& found) {
             if (!settle(s, found)) return true;
-            changes_.compute(schema, found);
+            compute_changes(nodes_[0], s, found);
             mark(changes_.adds);
             return true;
         });
@@ -277,7 +278,7 @@ bool Search::add_root_successor(std::size_t s, const std::vector<Object>& bindin
     ++generated_;
     ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
     if (!settle(s, binding)) return true;
-    changes_.compute(task_.schemas[s], binding);
+    compute_changes(nodes_[0], s, binding);
     return add_changed_root(s, binding);
 }
 
@@ -508,7 +509,7 @@ void Search::try_bindings(std::size_t number, std::size_t s, bool found_empty) {
 bool Search::try_action(std::size_t number, std::size_t s, const std::vector<Object>& binding) {
     ticker_.tick(spec_.width == 2 ? kPairSteps : 1);
     if (!settle(s, binding)) return true;
-    changes_.compute(task_.schemas[s], binding);
+    compute_changes(nodes_[number], s, binding);
     if (spec_.width == 2 || task_.schemas[s].conditional) ++generated_;
     const bool novel = spec_.width == 2 ? mark_pairs(nodes_[number]) : mark(changes_.adds);
     if (truncated_) return false;
@@ -1076,6 +1077,12 @@ bool Search::mark_pairs(const Node& parent) {
 }
 
 // -- nodes -----------------------------------------------------------------------------------------------------------
+
+// What an action changes in a node's state, with all that is derived from it.
+void Search::compute_changes(const Node& parent, std::size_t s, const std::vector<Object>& binding) {
+    changes_.compute(task_.schemas[s], binding);
+    if (derivation_) derivation_->extend(nodes_.codes(parent.added), nodes_.codes(parent.deleted), changes_);
+}
 
 void Search::compute_difference(const Node& parent) {
     difference_.compute(nodes_.codes(parent.added), nodes_.codes(parent.deleted), changes_,

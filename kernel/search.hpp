@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "axioms.hpp"
 #include "changes.hpp"
 #include "colours.hpp"
 #include "interrupt.hpp"
@@ -127,6 +128,7 @@ private:
     bool mark_pairs(const Node& parent);
 
     // Nodes.
+    void compute_changes(const Node& parent, std::size_t s, const std::vector<Object>& binding);
     void compute_difference(const Node& parent);
     bool append(std::size_t parent, std::size_t s, const std::vector<Object>& binding, bool novel, bool expand);
     void bound_level(std::size_t first);
@@ -139,7 +141,8 @@ private:
     std::vector<Code> closure_;     // of the root
     StateView view_;
     Matcher matcher_;
-    Changes changes_;  // by the action at hand
+    Changes changes_;                       // by the action at hand
+    std::optional<Derivation> derivation_;  // if the task has axioms
     Novelty novelty_;
     Nodes nodes_;
     Difference difference_;                                                // of the successor at hand

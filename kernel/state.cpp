@@ -9,18 +9,18 @@ StateView::StateView(const Task& task, std::span<const Code> root)
       root_atoms_(root.size()),
       alive_(root.size(), 1),
       extra_(static_cast<std::size_t>(task.predicates())),
-      extra_size_(static_cast<std::size_t>(task.predicates()), 0) {
-    std::vector<Object> arguments(static_cast<std::size_t>(task.max_arity) + 1);
+      extra_size_(static_cast<std::size_t>(task.predicates()), 0),
+      arguments_(static_cast<std::size_t>(task.max_arity) + 1) {
     for (std::size_t p = 0; p < root_.size(); ++p) root_[p].arity = task.arity[p];
     // Codes are sorted, so a predicate's atoms are consecutive.
     std::int32_t last = -1;
     for (Code code : root) {
-        const std::int32_t predicate = task.decode(code, arguments.data());
+        const std::int32_t predicate = task.decode(code, arguments_.data());
         Relation& relation = root_[static_cast<std::size_t>(predicate)];
         const std::int32_t number = root_atoms_.number(code);
         if (predicate != last) first_atom_[static_cast<std::size_t>(predicate)] = number;
         last = predicate;
-        relation.rows.insert(relation.rows.end(), arguments.begin(), arguments.begin() + relation.arity);
+        relation.rows.insert(relation.rows.end(), arguments_.begin(), arguments_.begin() + relation.arity);
         ++relation.size;
     }
     for (std::size_t p = 0; p < root_.size(); ++p)
@@ -35,21 +35,29 @@ void StateView::show(std::span<const Code> added, std::span<const Code> deleted)
         extra_size_[static_cast<std::size_t>(predicate)] = 0;
     }
     extra_predicates_.clear();
-    extra_codes_.assign(added.begin(), added.end());
     extra_set_.clear();
-    std::vector<Object> arguments(static_cast<std::size_t>(task_.max_arity) + 1);
-    for (Code code : added) {
-        const std::int32_t predicate = task_.decode(code, arguments.data());
-        const auto p = static_cast<std::size_t>(predicate);
-        if (extra_size_[p]++ == 0) extra_predicates_.push_back(predicate);
-        extra_[p].insert(extra_[p].end(), arguments.begin(), arguments.begin() + task_.arity[p]);
-        extra_set_.insert(code);
-    }
+    for (Code code : added) add_extra(code);
     for (Code code : deleted) {
         const std::int32_t atom = root_atoms_.find(code);
         alive_[static_cast<std::size_t>(atom)] = 0;
         dead_.push_back(atom);
     }
+}
+
+void StateView::insert(Code code) {
+    const std::int32_t atom = root_atoms_.find(code);
+    if (atom >= 0)
+        alive_[static_cast<std::size_t>(atom)] = 1;
+    else
+        add_extra(code);
+}
+
+void StateView::add_extra(Code code) {
+    const std::int32_t predicate = task_.decode(code, arguments_.data());
+    const auto p = static_cast<std::size_t>(predicate);
+    if (extra_size_[p]++ == 0) extra_predicates_.push_back(predicate);
+    extra_[p].insert(extra_[p].end(), arguments_.begin(), arguments_.begin() + task_.arity[p]);
+    extra_set_.insert(code);
 }
 
 }  // namespace saltus

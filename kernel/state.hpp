@@ -19,10 +19,13 @@ public:
     // Shows the root with these differences: `added` are absent from the root, `deleted` are present in it.
     void show(std::span<const Code> added, std::span<const Code> deleted);
 
+    // Shows one more atom, which does not hold.
+    void insert(Code code);
+
     bool root_holds(Code code) const { return root_atoms_.find(code) >= 0; }
     bool holds(Code code) const {
         const std::int32_t i = root_atoms_.find(code);
-        return i >= 0 ? alive_[static_cast<std::size_t>(i)] != 0 : (!extra_codes_.empty() && extra_set_.contains(code));
+        return i >= 0 ? alive_[static_cast<std::size_t>(i)] != 0 : (extra_set_.size() > 0 && extra_set_.contains(code));
     }
     const Task& task() const { return task_; }
 
@@ -37,6 +40,8 @@ public:
     std::int32_t extra_count(std::int32_t predicate) const { return extra_size_[static_cast<std::size_t>(predicate)]; }
 
 private:
+    void add_extra(Code code);
+
     const Task& task_;
     std::vector<Relation> root_;            // [predicates]
     std::vector<std::int32_t> first_atom_;  // [predicates]: number of the predicate's first root atom
@@ -45,9 +50,9 @@ private:
     std::vector<std::int32_t> dead_;          // root atoms that are deleted
     std::vector<std::vector<Object>> extra_;  // [predicates]: rows of added atoms
     std::vector<std::int32_t> extra_size_;    // [predicates]
-    std::vector<Code> extra_codes_;
     std::vector<std::int32_t> extra_predicates_;
     KeySet extra_set_;
+    std::vector<Object> arguments_;
 };
 
 }  // namespace saltus

@@ -118,8 +118,11 @@ Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> 
     for (std::int32_t type : object_type)
         if (type < 0 || type >= types) throw std::invalid_argument("task: type of an object out of range");
     read_domains(reader);
+    read_nested(reader);
     schemas.resize(reader.count());
     for (Schema& schema : schemas) read_schema(reader, schema);
+    read_axioms(reader);
+    for (Schema& schema : schemas) mark_conditional(schema);
     if (!reader.done()) throw std::invalid_argument("task program has values left over");
     find_constants();
     read_statics(static_rows, static_start);
@@ -156,13 +159,125 @@ void Task::read_schema(Program& reader, Schema& schema) const {
         effect.adds = reader.literals();
         effect.deletes = reader.literals();
         check_effect(effect);
-        if (effect.when.domains.size() > parameters || !effect.when.literals.empty()) schema.conditional = true;
         for (const Literal& literal : effect.adds)
             for (std::int32_t term : literal.terms)
                 if (term >= 0 && static_cast<std::size_t>(term) < parameters)
                     schema.projected[static_cast<std::size_t>(term)] = 1;
     }
     schema.projects = std::find(schema.projected.begin(), schema.projected.end(), 0) != schema.projected.end();
+}
+
+// A nested condition may hold earlier ones, so none holds itself.
+void Task::read_nested(Program& reader) {
+    const std::size_t total = reader.count();
+    nested.reserve(total);
+    for (std::size_t i = 0; i < total; ++i) {
+        Nested entry;
+        entry.positive = reader.next() != 0;
+        entry.shared = reader.count();
+        entry.pattern.domains = reader.domains();
+        entry.pattern.literals = reader.literals();
+        if (entry.shared > entry.pattern.domains.size())
+            throw std::invalid_argument("task: a nested condition shares more variables than it has");
+        check_pattern(entry.pattern);
+        entry.fluent = std::any_of(entry.pattern.literals.begin(), entry.pattern.literals.end(),
+                                   [&](const Literal& literal) { return is_fluent(literal); });
+        nested.push_back(std::move(entry));
+    }
+}
+
+void Task::read_axioms(Program& reader) {
+    derived.assign(arity.size(), 0);
+    axioms.resize(reader.count());
+    std::int32_t last = 0;
+    for (Axiom& axiom : axioms) {
+        axiom.stratum = reader.next();
+        if (axiom.stratum < last) throw std::invalid_argument("task: axioms are not ordered by stratum");
+        last = axiom.stratum;
+        const std::int32_t predicate = reader.next();
+        if (predicate < 0 || predicate >= predicates() || !fluent[static_cast<std::size_t>(predicate)])
+            throw std::invalid_argument("task: an axiom derives a predicate that is not fluent");
+        derived[static_cast<std::size_t>(predicate)] = 1;
+        axiom.body.domains = reader.domains();
+        axiom.body.literals = reader.literals();
+        check_pattern(axiom.body);
+        Literal head;
+        head.predicate = predicate;
+        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(predicate)]; ++i) head.terms.push_back(i);
+        check_literal(head, axiom.body.domains.size());
+        axiom.wanted.assign(axiom.body.domains.size(), 0);
+        std::fill_n(axiom.wanted.begin(), head.terms.size(), std::uint8_t{1});
+        axiom.head.push_back(std::move(head));
+    }
+    for (const Schema& schema : schemas)
+        for (const Effect& effect : schema.effects)
+            for (const auto* literals : {&effect.adds, &effect.deletes})
+                for (const Literal& literal : *literals)
+                    if (derived[static_cast<std::size_t>(literal.predicate)])
+                        throw std::invalid_argument("task: an effect changes a derived predicate");
+    find_strata();
+}
+
+void Task::find_strata() {
+    for (std::size_t i = 0; i < axioms.size(); ++i) {
+        if (i == 0 || axioms[i].stratum != axioms[i - 1].stratum)
+            strata.push_back(
+                {i, i, {}, std::vector<std::uint8_t>(arity.size(), 0), std::vector<std::uint8_t>(arity.size(), 0)});
+        Stratum& stratum = strata.back();
+        stratum.end = i + 1;
+        mention(axioms[i].body, stratum.inputs);
+        for (const Literal& literal : axioms[i].body.literals) {
+            if (is_nested(literal))
+                mention(nested_of(literal).pattern, stratum.filters);
+            else if (literal.predicate >= 0 && !literal.positive)
+                stratum.filters[static_cast<std::size_t>(literal.predicate)] = 1;
+        }
+        const std::int32_t predicate = axioms[i].head[0].predicate;
+        if (std::find(stratum.predicates.begin(), stratum.predicates.end(), predicate) == stratum.predicates.end())
+            stratum.predicates.push_back(predicate);
+    }
+    for (const Stratum& stratum : strata)
+        for (std::size_t i = stratum.begin; i < stratum.end; ++i) {
+            Axiom& axiom = axioms[i];
+            auto is_own = [&](std::int32_t p) {
+                return std::find(stratum.predicates.begin(), stratum.predicates.end(), p) != stratum.predicates.end();
+            };
+            for (const Literal& literal : axiom.body.literals) {
+                if (!is_nested(literal)) {
+                    axiom.recursive = axiom.recursive || is_own(literal.predicate);
+                    continue;
+                }
+                std::vector<std::uint8_t> mentioned(arity.size(), 0);
+                mention(nested_of(literal).pattern, mentioned);
+                for (std::int32_t p : stratum.predicates)
+                    if (mentioned[static_cast<std::size_t>(p)]) axiom.recursive_nested = true;
+            }
+        }
+}
+
+// Marks the predicates that a pattern mentions, at any depth.
+void Task::mention(const Pattern& pattern, std::vector<std::uint8_t>& predicates) const {
+    for (const Literal& literal : pattern.literals) {
+        if (is_nested(literal))
+            mention(nested_of(literal).pattern, predicates);
+        else if (literal.predicate >= 0)
+            predicates[static_cast<std::size_t>(literal.predicate)] = 1;
+    }
+}
+
+// Joins from what a node changed suffice unless an effect has a condition, the precondition has a nested part that may
+// change, or derived atoms depend on an effect.
+void Task::mark_conditional(Schema& schema) const {
+    for (const Literal& literal : schema.pattern.literals)
+        if (is_nested(literal) && is_fluent(literal)) schema.conditional = true;
+    for (const Effect& effect : schema.effects) {
+        if (effect.when.domains.size() > schema.pattern.domains.size() || !effect.when.literals.empty())
+            schema.conditional = true;
+        for (const auto* literals : {&effect.adds, &effect.deletes})
+            for (const Literal& literal : *literals)
+                for (const Stratum& stratum : strata)
+                    if (stratum.inputs[static_cast<std::size_t>(literal.predicate)]) schema.conditional = true;
+    }
 }
 
 void Task::find_constants() {
@@ -179,6 +294,8 @@ void Task::find_constants() {
             note(effect.deletes);
         }
     }
+    for (const Nested& entry : nested) note(entry.pattern.literals);
+    for (const Axiom& axiom : axioms) note(axiom.body.literals);
     std::sort(constants.begin(), constants.end());
     constants.erase(std::unique(constants.begin(), constants.end()), constants.end());
 }
@@ -239,11 +356,14 @@ void Task::check_atoms() const {
 }
 
 void Task::check_literal(const Literal& literal, std::size_t variables) const {
-    if (literal.predicate < kEquality || literal.predicate >= predicates())
+    if (literal.predicate >= predicates() || kNested - literal.predicate >= static_cast<std::int64_t>(nested.size()))
         throw std::invalid_argument("literal: predicate out of range");
-    const std::int32_t wanted = literal.predicate == kEquality ? 2 : arity[static_cast<std::size_t>(literal.predicate)];
-    if (literal.terms.size() != static_cast<std::size_t>(wanted))
-        throw std::invalid_argument("literal: wrong number of terms");
+    if (is_nested(literal) && literal.positive) throw std::invalid_argument("literal: a nested condition is positive");
+    const std::size_t wanted = literal.predicate == kEquality ? 2
+                               : is_nested(literal)
+                                   ? nested_of(literal).shared
+                                   : static_cast<std::size_t>(arity[static_cast<std::size_t>(literal.predicate)]);
+    if (literal.terms.size() != wanted) throw std::invalid_argument("literal: wrong number of terms");
     for (std::int32_t term : literal.terms)
         if (term >= 0 ? static_cast<std::size_t>(term) >= variables : ~term >= objects())
             throw std::invalid_argument("literal: term out of range");

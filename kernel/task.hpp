@@ -1,7 +1,7 @@
 // Task: the lifted task in the kernel's form: patterns, effects, and indices over the static atoms.
 //
 // Immutable once built, so any number of threads may share it. Built from one flat integer program written by
-// src/saltus/lookahead/kernel_task.py, which describes the format.
+// src/saltus/task/kernel_task.py, which describes the format.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ using Object = std::int32_t;
 using Code = std::int64_t;
 
 inline constexpr std::int32_t kEquality = -1;  // predicate number of equality literals
+inline constexpr std::int32_t kNested = -2;    // predicate number of the first nested condition; others count down
 inline constexpr Object kUnbound = -1;
 inline constexpr std::size_t kMaxVariables = 64;  // per pattern: the matcher recurses over them
 
@@ -25,6 +26,8 @@ inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
     return b != 0 && a > kMany / b ? kMany : a * b;
 }
 
+// A literal; one with a predicate number up to kNested stands for a nested condition, and is negative: it is tested
+// once its terms are bound, as negative literals are.
 struct Literal {
     std::int32_t predicate = 0;
     bool positive = true;
@@ -41,6 +44,34 @@ struct Pattern {
     std::vector<Literal> literals;
 };
 
+// A condition within a condition: whether its pattern has a match or, if it is not positive, whether it has none.
+struct Nested {
+    bool positive = true;
+    std::size_t shared = 0;  // its first variables, bound by the surroundings
+    Pattern pattern;
+    bool fluent = false;  // mentions a fluent predicate, at any depth
+};
+
+// A rule that makes an atom true in every state in which its body matches. The body's first variables are the atom's
+// arguments.
+struct Axiom {
+    std::int32_t stratum = 0;
+    std::vector<Literal> head;  // one
+    Pattern body;
+    std::vector<std::uint8_t> wanted;  // [variables]: occurs in the head
+    bool recursive = false;            // a literal of the body has a predicate of the same stratum
+    bool recursive_nested = false;     // the same below a nested condition
+};
+
+// Axioms that depend on each other, on lower strata and on predicates that actions change.
+struct Stratum {
+    std::size_t begin = 0;  // axioms
+    std::size_t end = 0;
+    std::vector<std::int32_t> predicates;  // derived here
+    std::vector<std::uint8_t> inputs;      // [predicates]: mentioned by its axioms, at any depth
+    std::vector<std::uint8_t> filters;     // [predicates]: mentioned by negative literals or nested conditions
+};
+
 struct Effect {
     Pattern when;  // variables: the schema's parameters, then the effect's own
     std::vector<Literal> adds;
@@ -50,7 +81,7 @@ struct Effect {
 struct Schema {
     Pattern pattern;
     std::vector<Effect> effects;
-    bool conditional = false;             // some effect has a condition or its own variables
+    bool conditional = false;             // what it adds or whether it applies depends on more than its literals
     std::vector<std::uint8_t> projected;  // [parameters]: occurs in an added atom
     bool projects = false;                // some parameter does not
 };
@@ -107,6 +138,17 @@ public:
 
     bool static_holds(Code code) const;
 
+    bool is_nested(const Literal& literal) const { return literal.predicate <= kNested; }
+    const Nested& nested_of(const Literal& literal) const {
+        return nested[static_cast<std::size_t>(kNested - literal.predicate)];
+    }
+    // Whether the truth of a literal may change.
+    bool is_fluent(const Literal& literal) const {
+        if (literal.predicate == kEquality) return false;
+        if (is_nested(literal)) return nested_of(literal).fluent;
+        return fluent[static_cast<std::size_t>(literal.predicate)] != 0;
+    }
+
     // Number of the domain of all objects; the program lists it last.
     std::int32_t anything() const { return static_cast<std::int32_t>(domains.size()) - 1; }
 
@@ -124,15 +166,24 @@ public:
     std::int32_t types = 0;
     std::int32_t max_arity = 0;
     std::vector<Domain> domains;
+    std::vector<Nested> nested;
     std::vector<Schema> schemas;
-    std::vector<Object> constants;  // objects named by schemas
-    std::vector<Relation> statics;  // [predicates], empty for fluent ones
+    std::vector<Axiom> axioms;  // by stratum
+    std::vector<Stratum> strata;
+    std::vector<std::uint8_t> derived;  // [predicates]
+    std::vector<Object> constants;      // objects named by schemas
+    std::vector<Relation> statics;      // [predicates], empty for fluent ones
 
 private:
     class Program;
 
     void read_domains(Program& reader);
+    void read_nested(Program& reader);
     void read_schema(Program& reader, Schema& schema) const;
+    void read_axioms(Program& reader);
+    void find_strata();
+    void mention(const Pattern& pattern, std::vector<std::uint8_t>& predicates) const;
+    void mark_conditional(Schema& schema) const;
     void find_constants();
     void read_statics(std::span<const std::int32_t> rows, std::span<const std::int64_t> start);
     void check_atoms() const;

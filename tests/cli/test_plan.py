@@ -245,6 +245,50 @@ def test_unsupported_pddl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert errors.startswith(f"saltus: error: {task[0]}:1:")
 
 
+ADL = """\
+(define (domain doors) (:requirements :adl :derived-predicates)
+  (:predicates (at ?x) (open ?x ?y) (near ?x ?y) (reach ?x) (seen ?x))
+  (:derived (reach ?x) (or (at ?x) (exists (?y) (and (reach ?y) (or (open ?x ?y) (open ?y ?x))))))
+  (:action unlock :parameters (?x ?y)
+    :precondition (and (or (near ?x ?y) (near ?y ?x)) (reach ?x) (not (reach ?y))) :effect (open ?x ?y))
+  (:action look :parameters () :precondition (exists (?x) (and (reach ?x) (not (seen ?x))))
+    :effect (forall (?x) (when (imply (not (reach ?x)) (seen ?x)) (seen ?x)))))
+"""
+NEAR = "(at a) (near a b) (near c b) (near c d) (near d g)"
+
+
+@pytest.mark.parametrize(
+    ("goal", "length"),
+    [
+        ("(reach g)", 4),
+        ("(forall (?x) (seen ?x))", 5),
+        ("(or (reach zz) (reach c))", 2),
+        ("(not (exists (?x) (not (reach ?x))))", 4),
+    ],
+)
+def test_a_plan_for_a_task_with_formulas(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], goal: str, length: int
+) -> None:
+    """Plan, improved plan and validator; plans name the user's actions."""
+    task = files(tmp_path, ADL, problem("doors", NEAR, goal.replace("zz", "d")))
+    code, record, errors = plan(*task, "--policy", "goal-count", "--improve", capsys=capsys)
+    assert (code, errors, record["plan_length"]) == (ExitCode.SUCCESS, "", length)
+    names = {line.split()[0].strip("()") for line in (tmp_path / record["plan_file"]).read_text().splitlines()[:-1]}
+    assert names <= {"unlock", "look"}
+    assert run(["validate", *task, str(tmp_path / record["plan_file"])]) == ExitCode.SUCCESS
+
+
+def test_flaws_are_refused_if_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at a)").replace("(:objects a", "(:objects a a"))
+    code, _, errors = plan(*task, "--policy", "random", capsys=capsys)
+    assert code == ExitCode.SUCCESS
+    assert "warning" in errors
+    assert "duplicate object 'a'" in errors
+    for command in (["plan", *task, "--policy", "random"], ["info", *task], ["validate", *task, "sas_plan"]):
+        assert run([*command, "--strict"]) == ExitCode.INPUT_ERROR
+        assert "error" in capsys.readouterr().err
+
+
 def test_wrong_and_missing_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at g)"))
     code, record, errors = plan(*task, "--policy", UNTRAINED, capsys=capsys)

@@ -21,6 +21,7 @@ from zlib import crc32
 from tests.conftest import ROOT
 from tests.fuzz.mutate import JSON_LINES, LISP, TEXT, TOML, Mutation, change_values, mutated
 from tests.pddl.malformed import CASES
+from tests.random_adl import random_adl_texts
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM
 
 import saltus
@@ -96,13 +97,15 @@ def mutate_part(part: int, kinds: Sequence[Mutation]) -> Callable[[random.Random
 
 @cache
 def pddl_corpus() -> list[bytes]:
-    """Domains with problems: the examples, a small problem of every bundled domain, the tests' malformed cases."""
+    """Domains with problems: the examples, a small problem of every bundled domain, random ones with formulas, and the
+    tests' malformed cases."""
     pairs = [(EXAMPLES / "gardener/domain.pddl", EXAMPLES / "gardener/large.pddl")]
     pairs.append((EXAMPLES / "blocksworld/domain.pddl", EXAMPLES / "blocksworld/p03.pddl"))
     found = [(domain.read_bytes(), problem.read_bytes()) for domain, problem in pairs]
     for name, entry in DOMAINS.items():
         found.append((entry.path.read_bytes(), generate_problem(name, "training", 0, SMALLEST, 0).encode()))
     found.append((RICH_DOMAIN.encode(), RICH_PROBLEM.encode()))
+    found += [(domain.encode(), problem.encode()) for domain, problem in map(random_adl_texts, range(10))]
     found += [(case.domain, case.problem) for case in CASES if len(case.domain) + len(case.problem) < 10_000]
     return [SEPARATOR.join(pair) for pair in found]
 

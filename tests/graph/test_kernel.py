@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS, ROOT
+from tests.random_adl import random_adl_task
 from tests.random_tasks import random_tasks
 from tests.tasks import rich_task, task_of
 
@@ -95,6 +96,14 @@ def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: in
 @settings(max_examples=200)
 def test_random_tasks(task: Task, spec: EncodingSpec, seed: int) -> None:
     """Equal batches of several queries, with all encodings, ablations and kinds of lookahead."""
+    check(random_queries(task, spec, random.Random(seed), 3), spec, task)
+
+
+@given(st.integers(0, 2**32), specs(), st.integers(0, 2**32))
+@settings(max_examples=60)
+def test_tasks_with_formulas(number: int, spec: EncodingSpec, seed: int) -> None:
+    """Derived atoms are encoded like others; derived goal atoms have no relation."""
+    task = random_adl_task(number)
     check(random_queries(task, spec, random.Random(seed), 3), spec, task)
 
 

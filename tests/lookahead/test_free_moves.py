@@ -31,9 +31,9 @@ from saltus.lookahead.free_groups import candidates
 from saltus.lookahead.free_moves import FreeMoves, _program, canonical_state, find_free_moves, walks_before
 from saltus.lookahead.free_reference import Places, is_reversible
 from saltus.lookahead.free_reference import walks_before as slow_walks_before
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.lookahead.spec import KINDS
 from saltus.task import Goal, State, Task, load
+from saltus.task.kernel_task import kernel_task
 from saltus.task.validate import validate
 
 pytestmark = pytest.mark.kernel

@@ -18,8 +18,8 @@ from saltus.errors import ConfigurationError
 from saltus.lookahead import frozen, frozen_reference, random_action, successor_state
 from saltus.lookahead.exclusion import analyse_goal, walkers
 from saltus.lookahead.frozen import FORMS, keeps_goals
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.task import Goal, State, Task
+from saltus.task.kernel_task import kernel_task
 
 pytestmark = pytest.mark.kernel
 

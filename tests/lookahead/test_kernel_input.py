@@ -16,14 +16,21 @@ from saltus.errors import ConfigurationError, UnsupportedError
 from saltus.lookahead import LookaheadSpec
 from saltus.lookahead.free_groups import candidates
 from saltus.lookahead.free_moves import _program
-from saltus.lookahead.kernel_task import kernel_task, type_domains
 from saltus.lookahead.search import _kernel_spec
 from saltus.task import Task
+from saltus.task.kernel_task import kernel_task, type_domains
 
 pytestmark = pytest.mark.kernel
 
 # One predicate p/1, two objects, one schema with a parameter, precondition (p ?x), effect (not (p ?x)).
-PROGRAM = [1, 1, 2, 0, 1, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0]
+PROGRAM = [1, 1, 2, 0, 1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0]
+
+# The same with a derived predicate d/1. Nested: no ?y with (p ?y) and not (= ?x ?y); some ?x with (p ?x) and the first
+# one. The precondition has the second one. Axioms: (d ?x) if (p ?x); (d ?x) if (p ?x), (d ?y) and the first one.
+NESTED = [2, *[0, 1, 2, 0, 0, 2, 0, 1, 1, 1, -1, 0, 2, 0, 1], *[1, 0, 1, 0, 2, 0, 1, 1, 0, -2, 0, 1, 0]]
+AXIOMS = [2, *[0, 1, 1, 0, 1, 0, 1, 1, 0], *[0, 1, 2, 0, 0, 3, 0, 1, 1, 0, 1, 1, 1, 1, -2, 0, 1, 0]]
+ADL_PROGRAM = [1, 1, 2, 0, 1, *NESTED, 1, 1, 0, 2, 0, 1, 1, 0, -3, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, *AXIOMS]
+ADL_ARRAYS = {"arity": [1, 1], "fluent": [1, 1], "code_offset": [0, 2, 4], "static_start": [0, 0, 0, 0]}
 
 
 def small_task(program: list[int] | None = None, **changed: Any) -> _kernel.Task:
@@ -57,6 +64,35 @@ def test_no_task_program_crashes(position: int, value: int) -> None:
         return
     _kernel.count_applicable(task, np.array([1]))
     _kernel.applicable(task, np.array([1]), 100)
+
+
+def test_a_sound_task_with_formulas_is_built() -> None:
+    task = small_task(ADL_PROGRAM, **ADL_ARRAYS)
+    assert _kernel.derive(task, np.array([0, 1])).tolist() == [0, 1, 2, 3]
+    assert _kernel.derive(task, np.array([1, 2])).tolist() == [1, 3]
+    assert _kernel.count_applicable(task, np.array([1, 3])).tolist() == [1]
+    assert _kernel.count_applicable(task, np.array([0, 1, 2, 3])).tolist() == [0]
+    assert _kernel.successor(task, np.array([0, 1, 2, 3]), 0, np.array([0], np.int32)).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("position", range(len(ADL_PROGRAM)))
+@pytest.mark.parametrize("value", [-(2**31), -100, -4, -3, -2, 57, 2**31 - 1])
+def test_no_program_with_formulas_crashes(position: int, value: int) -> None:
+    program = list(ADL_PROGRAM)
+    program[position] = value
+    try:
+        task = small_task(program, **ADL_ARRAYS)
+    except ValueError:
+        return
+    state = _kernel.derive(task, np.array([1]))
+    _kernel.count_applicable(task, state)
+    _kernel.successor(task, state, 0, np.array([1], np.int32))
+
+
+@pytest.mark.parametrize("length", range(len(ADL_PROGRAM)))
+def test_a_short_program_with_formulas_is_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="task"):
+        small_task(ADL_PROGRAM[:length], **ADL_ARRAYS)
 
 
 @pytest.mark.parametrize("length", range(len(PROGRAM)))
@@ -94,7 +130,7 @@ def test_arrays_that_do_not_fit_are_refused(changed: dict[str, list[int]]) -> No
 
 @pytest.mark.parametrize("rows", [[2], [-1], [1, 0], [0, 0]], ids=str)
 def test_static_atoms_are_checked(rows: list[int]) -> None:
-    program = [1, 1, 2, 0, 1, 0]
+    program = [1, 1, 2, 0, 1, 0, 0, 0]
     with pytest.raises(ValueError, match="static"):
         small_task(program, fluent=[0], static_rows=rows, static_start=[0, len(rows)])
 

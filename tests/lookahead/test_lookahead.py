@@ -289,7 +289,7 @@ def test_senseless_specs_are_refused(fields: dict[str, object], message: str) ->
 def test_foreign_states_are_refused(corridor: Task) -> None:
     """Codes of another task, or unsorted ones, never reach the search."""
     from saltus import _kernel
-    from saltus.lookahead.kernel_task import kernel_task
+    from saltus.task.kernel_task import kernel_task
 
     for codes in ([10**9], [5, 2], [-1]):
         with pytest.raises(ValueError, match="codes"):

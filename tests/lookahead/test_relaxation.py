@@ -18,8 +18,8 @@ from tests.tasks import domain_of, task_of
 from saltus import _kernel
 from saltus.lookahead import actions, applicable_actions, is_dead_end, random_action, reference, successor_state
 from saltus.lookahead.actions import FEW_ATOMS, GROUND_ATOMS
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.task import Goal, State, Task, load
+from saltus.task.kernel_task import kernel_task
 
 pytestmark = pytest.mark.kernel
 

@@ -241,8 +241,6 @@ HEADS_AND_SECTIONS = (
 )
 
 DECLARATIONS = (
-    in_domain("unknown supertype", "truck - thing", "truck - @thnig", "unknown type 'thnig'; did you mean 'thing'?"),
-    in_domain("duplicate type", "place - object crate", "place - object @place crate", "duplicate type 'place'"),
     in_domain(
         "cyclic types",
         "crate truck - thing thing - object)",
@@ -258,12 +256,6 @@ DECLARATIONS = (
         "(:constants home - place)",
         "(:constants home @-)",
         "type is missing after '-': expected a type, found '-'",
-    ),
-    in_domain(
-        "hyphen without name",
-        "(:constants home - place)",
-        "(:constants @- place)",
-        "type without an object: expected an object before '-', found '-'",
     ),
     in_domain(
         "two hyphens",
@@ -296,12 +288,6 @@ DECLARATIONS = (
     in_problem("unknown type in either", "box - crate", "box - (either crate @box)", "unknown type 'box'"),
     in_problem("duplicate object", "box - crate", "box @north - crate", "duplicate object 'north'"),
     in_problem("object like a constant", "box - crate", "box @HOME - crate", "duplicate object 'home'"),
-    in_domain(
-        "duplicate constant",
-        "(:constants home - place)",
-        "(:constants home - place @home - place)",
-        "duplicate object 'home'",
-    ),
     in_problem("variable as object", "box - crate", "@?box - crate", "not a name: expected an object, found '?box'"),
     in_problem("list as object", "box - crate", "@(box) - crate", "not a word: expected an object, found '(box)'"),
     in_domain("duplicate predicate", "(closed ?p - place)", "(@at ?p - place)", "duplicate predicate 'at'"),
@@ -325,9 +311,6 @@ DECLARATIONS = (
         "(closed ?p - place)",
         "(@not ?p)",
         "'not' is a reserved word: expected another name, found 'not'",
-    ),
-    in_domain(
-        "duplicate variable in predicate", "(closed ?p - place)", "(closed ?p @?p - place)", "duplicate variable '?p'"
     ),
     in_domain(
         "name as parameter",
@@ -468,7 +451,7 @@ ACTIONS = (
         "not with two atoms",
         PRECONDITION,
         "@(not (at ?c ?p) (at ?t ?p))",
-        "'not' takes one atom: expected '(not (p …))', found '(not (at ?c ?p) (at ?t ?p))'",
+        "'not' takes one condition: expected '(not (p …))', found '(not (at ?c ?p) (at ?t ?p))'",
     ),
     in_domain(
         "not with nothing", EFFECT, "(and @(not))", "'not' takes one atom: expected '(not (p …))', found '(not)'"
@@ -512,6 +495,86 @@ ACTIONS = (
     ),
     in_domain(
         "forall that hides a parameter", PRECONDITION, "(forall (@?c - crate) (at ?c ?p))", "duplicate variable '?c'"
+    ),
+    in_domain(
+        "exists without body",
+        PRECONDITION,
+        "@(exists (?x - place))",
+        "'exists' takes variables and a body: expected '(exists (?x - t) …)', found '(exists (?x - place))'",
+    ),
+    in_domain(
+        "exists without variables",
+        PRECONDITION,
+        "(or (exists @() (at ?c ?p)))",
+        "'exists' has no variables: expected a variable such as '?x', found '()'",
+    ),
+    in_domain(
+        "variable outside its exists",
+        PRECONDITION,
+        "(or (exists (?x - place) (at ?c ?x)) (at ?c @?x))",
+        "unbound variable '?x'",
+    ),
+    in_domain(
+        "imply with one condition",
+        PRECONDITION,
+        "@(imply (at ?c ?p))",
+        "'imply' takes two conditions: expected '(imply (p …) (q …))', found '(imply (at ?c ?p))'",
+    ),
+    in_domain(
+        "word in a disjunction",
+        PRECONDITION,
+        "(or @closed (at ?c ?p))",
+        "not a list: expected a condition, found 'closed'",
+    ),
+    in_domain(
+        "derived without condition",
+        "  (:action load",
+        "  @(:derived (closed ?p))\n  (:action load",
+        "':derived' takes a predicate with variables and a condition: expected '(:derived (p ?x) …)', "
+        "found '(:derived (closed ?p))'",
+    ),
+    in_domain(
+        "derived unknown predicate",
+        "  (:action load",
+        "  (:derived (@close ?p) (at home ?p))\n  (:action load",
+        "unknown predicate 'close'; did you mean 'closed'?",
+    ),
+    in_domain(
+        "derived with another arity",
+        "  (:action load",
+        "  (:derived (@closed ?p ?q) (and))\n  (:action load",
+        "predicate 'closed' takes 1 argument, found 2",
+    ),
+    in_domain(
+        "derived with another type",
+        "  (:action load",
+        "  (:derived (closed @?p - truck) (and))\n  (:action load",
+        "'?p' has type truck, but argument '?p' of 'closed' must have type place",
+    ),
+    in_domain(
+        "derived for an object",
+        "  (:action load",
+        "  (:derived (closed @home) (and))\n  (:action load",
+        "not a variable: expected a variable such as '?x', found 'home'",
+    ),
+    in_domain(
+        "derived from its own negation",
+        "  (:action load",
+        "  (:derived (closed ?p) (exists (?q - place) (not @(closed ?q))))\n  (:action load",
+        "derived predicate 'closed' depends on its own negation",
+    ),
+    in_domain(
+        "derived from its own negation in an antecedent",
+        "  (:action load",
+        "  (:derived (closed ?p) (forall (?c - crate ?t - truck) (imply @(in ?c ?t) (at ?c ?p))))\n"
+        "  (:derived (in ?c ?t) (exists (?p - place) (closed ?p)))\n  (:action load",
+        "derived predicate 'closed' depends on its own negation",
+    ),
+    in_domain(
+        "effect on a derived predicate",
+        EFFECT,
+        "(and (not @(closed ?p))))\n  (:derived (closed ?p - place) (and)",
+        "derived predicate 'closed' cannot be an effect: expected another predicate, found '(closed ?p)'",
     ),
     in_domain(
         "increase of nothing",
@@ -706,23 +769,9 @@ UNSUPPORTED = (
         "durative action", "  (:action load", "  @(:durative-action fly)\n  (:action load", "durative action"
     ),
     refused_domain(
-        "derived predicate",
-        "  (:action load",
-        "  @(:derived (closed ?p) (at ?c ?p))\n  (:action load",
-        "derived predicate",
-    ),
-    refused_domain(
         "constraints", "  (:action load", "  @(:constraints (and))\n  (:action load", "section ':constraints'"
     ),
     refused_domain("process", "  (:action load", "  @(:process rain)\n  (:action load", "process"),
-    refused_domain(
-        "either as supertype", "crate truck - thing", "crate truck - (either @thing place)", "'either' as a supertype"
-    ),
-    refused_domain("disjunction", PRECONDITION, "(and @(or (at ?c ?p) (at ?t ?p)))", "disjunction 'or'"),
-    refused_domain("exists", PRECONDITION, "@(exists (?x - place) (at ?c ?x))", "existential quantifier 'exists'"),
-    refused_domain("imply", PRECONDITION, "@(imply (at ?c ?p) (at ?t ?p))", "implication 'imply'"),
-    refused_domain("negated conjunction", PRECONDITION, "(not @(and (at ?c ?p)))", "negation of 'and'"),
-    refused_domain("negated exists", PRECONDITION, "(not @(exists (?x) (closed ?x)))", "negation of 'exists'"),
     refused_domain("numeric condition", PRECONDITION, "@(>= (distance ?p ?p) 3)", "numeric condition '>='"),
     refused_domain("assign", EFFECT, "@(assign (distance ?p ?p) 3)", "numeric effect 'assign'"),
     refused_domain("decrease", EFFECT, "(and @(decrease (total-cost) 3))", "numeric effect 'decrease'"),
@@ -739,7 +788,6 @@ UNSUPPORTED = (
     refused_domain(
         "universal cost", EFFECT, "(forall (?x - place) @(increase (total-cost) 1))", "'increase' inside 'forall'"
     ),
-    refused_domain("when in when", EFFECT, "(when (at ?c ?p) @(when (at ?t ?p) (in ?c ?t)))", "'when' inside 'when'"),
     refused_domain("probabilistic effect", EFFECT, "@(probabilistic 0.5 (in ?c ?t))", "probabilistic effect"),
     refused_domain(
         "non-deterministic effect", EFFECT, "@(oneof (in ?c ?t) (at ?c ?p))", "non-deterministic effect 'oneof'"
@@ -749,8 +797,6 @@ UNSUPPORTED = (
     ),
     refused_problem("timed initial literal", "(:init", "(:init @(at 5 (closed north))", "timed initial literal"),
     refused_problem("preference in goal", GOAL, "@(preference p1 (in box lorry))", "preference"),
-    refused_problem("disjunctive goal", GOAL, "(and @(or (in box lorry) (at box home)))", "disjunction 'or'"),
-    refused_problem("existential goal", GOAL, "@(exists (?t - truck) (in box ?t))", "existential quantifier 'exists'"),
     refused_problem(
         "trajectory constraints",
         GOAL + ")",
@@ -764,3 +810,38 @@ UNSUPPORTED = (
 )
 
 CASES = (*TEXT, *HEADS_AND_SECTIONS, *DECLARATIONS, *ACTIONS, *PROBLEMS, *UNSUPPORTED)
+
+FLAWS = (
+    in_domain(
+        "unknown supertype", "place - object", "place - @obejct", "unknown type 'obejct'; did you mean 'object'?"
+    ),
+    in_domain("unknown supertype of all", "thing - object)", "thing - @item)", "unknown type 'item'"),
+    in_domain("duplicate type", "place - object crate", "place - object @place crate", "duplicate type 'place'"),
+    in_domain("second supertype", "thing - object)", "thing - object @crate - place)", "duplicate type 'crate'"),
+    in_domain(
+        "several supertypes",
+        "crate truck - thing",
+        "crate truck - thing home-place - (either @thing place)",
+        "type 'home-place' has several supertypes",
+    ),
+    in_domain(
+        "type without a constant", "home - place)", "home - place @- crate)", "type without an object before '-'"
+    ),
+    in_problem(
+        "type without an object", "north - place", "@- truck north - place", "type without an object before '-'"
+    ),
+    in_domain("repeated constant", "home - place)", "home @home - place)", "duplicate object 'home'"),
+    in_problem("repeated object", "north - place", "north @north - place", "duplicate object 'north'"),
+    in_problem("constant as an object", "north - place", "north @home - place", "duplicate object 'home'"),
+    in_domain(
+        "variable twice in a predicate",
+        "(closed ?p - place)",
+        "(closed ?p - place) (far ?p @?p - place)",
+        "duplicate variable '?p'",
+    ),
+    in_domain("variable twice in a function", "?a ?b - place", "?a @?a - place", "duplicate variable '?a'"),
+    in_domain("no space in a condition", "(at ?t ?p))", "(@at?t ?p))", "no space before '?' in 'at?t'"),
+    in_domain("no spaces in an effect", "(in ?c ?t)", "(@in?c?t)", "no space before '?' in 'in?c?t'"),
+    in_problem("repeated atom", "(at box north)", "(at box north) @(at box north)", "atom (at box north) is repeated"),
+)
+"""Flaws that are warnings, or errors if the reader is strict."""

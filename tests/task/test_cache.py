@@ -14,8 +14,8 @@ from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.assemble import _GRAPH_TASKS, _TABLES
 from saltus.lookahead import is_dead_end, lookahead
 from saltus.lookahead.actions import _GROUNDED
-from saltus.lookahead.kernel_task import _COPIES
 from saltus.task.cache import PerObject
+from saltus.task.kernel_task import _COPIES
 from saltus.task.task import _OBJECT_NUMBER, _PREDICATE_NUMBER, _SCHEMA_NUMBER, _STATIC_CODES
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from saltus.cli import output
-from saltus.cli.options import DomainFile, Json, ProblemFile
+from saltus.cli.options import DomainFile, Json, ProblemFile, Strict
 from saltus.errors import plural
 from saltus.lookahead.free_groups import move_schemas
 from saltus.lookahead.free_moves import find_free_moves
@@ -26,9 +26,13 @@ SHOWN_AGENTS = 5
 FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such folders."
 
 
-def read_task(domain: Path, problem: Path) -> Task:
+def read_task(domain: Path, problem: Path, *, strict: bool = False) -> Task:
     """The task in two files; the reader's warnings go to standard error."""
-    task = load(domain, problem)
+    return with_warnings(load(domain, problem, strict=strict))
+
+
+def with_warnings(task: Task) -> Task:
+    """The task, after its reader's warnings went to standard error."""
     for message in task.problem.warnings:
         output.warning(message)
     return task
@@ -46,6 +50,7 @@ def info(
     domain: DomainFile,
     problem: Annotated[Path | None, typer.Argument(help="PDDL problem file (default: the domain alone).")] = None,
     json: Json = False,
+    strict: Strict = False,
 ) -> None:
     """Show the sizes, types, predicates, schemas and free moves of a problem.
 
@@ -61,7 +66,7 @@ def info(
 
         saltus info examples/gardener/domain.pddl
     """
-    task = empty_task(domain) if problem is None else read_task(domain, problem)
+    task = empty_task(domain, strict=strict) if problem is None else read_task(domain, problem, strict=strict)
     facts = describe(task)
     if problem is None:
         facts |= {"problem": None, "free_moves": None}
@@ -109,11 +114,11 @@ def info(
         console.print(f"moves: {may_be_free if moves else 'none'}")
 
 
-def empty_task(domain: Path) -> Task:
+def empty_task(domain: Path, *, strict: bool = False) -> Task:
     """The task of a domain with no object but its constants, no atom and no goal."""
-    known = parse_domain(Source.from_file(domain))
+    known = parse_domain(Source.from_file(domain, strict=strict))
     text = f"(define (problem none) (:domain {known.name}) (:init) (:goal (and)))"
-    return build_task(known, parse_problem(Source.from_bytes(text.encode()), known))
+    return with_warnings(build_task(known, parse_problem(Source.from_bytes(text.encode()), known)))
 
 
 def agents_text(agents: Sequence[Sequence[str]]) -> str:
@@ -130,6 +135,7 @@ def describe(task: Task) -> dict[str, Any]:
     goal_predicates = [task.decode(code)[0] for code in (*task.goal.positive.tolist(), *task.goal.negative.tolist())]
     initial = task.problem.init_predicate.tolist()
     moves = move_schemas(task)
+    derived = task.derived
     return {
         "domain": task.domain.name,
         "problem": task.name,
@@ -145,7 +151,7 @@ def describe(task: Task) -> dict[str, Any]:
         "predicates": [
             {
                 "name": predicate.name,
-                "kind": "fluent" if task.fluent[i] else "static",
+                "kind": "derived" if i in derived else "fluent" if task.fluent[i] else "static",
                 "arity": int(task.arity[i]),
                 "initial atoms": initial.count(i),
                 "goal atoms": goal_predicates.count(i),
@@ -156,7 +162,7 @@ def describe(task: Task) -> dict[str, Any]:
             {
                 "name": schema.name,
                 "parameters": [f"{p.name} - {' or '.join(p.types)}" for p in task.domain.schemas[i].parameters],
-                "preconditions": len(schema.precondition),
+                "preconditions": len(schema.precondition) + len(schema.nested),
                 "adds": sum(len(effect.adds) for effect in schema.effects),
                 "deletes": sum(len(effect.deletes) for effect in schema.effects),
                 "conditional": schema.is_conditional,
@@ -226,6 +232,7 @@ def validate(
     problem: ProblemFile,
     plan: Annotated[Path, typer.Argument(help="Plan file, one '(action argument …)' per line.")],
     json: Json = False,
+    strict: Strict = False,
 ) -> int:
     """Check whether a plan solves a problem; if not, say why and exit with code 1.
 
@@ -233,7 +240,7 @@ def validate(
 
         saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl examples/blocksworld/p100.plan
     """
-    task = read_task(domain, problem)
+    task = read_task(domain, problem, strict=strict)
     verdict = judge(task, read_plan(plan))
     if json:
         output.print_json(

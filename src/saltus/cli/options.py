@@ -23,6 +23,10 @@ MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse flaws in PDDL files that are otherwise warnings, such as repeated objects."),
+]
 TimeLimit = Annotated[
     str | None, typer.Option(help="Wall-clock time limit, such as 90, 10m or 1h30m; none for no limit.")
 ]

@@ -25,6 +25,7 @@ from saltus.cli.options import (
     Protocol,
     Search,
     Seed,
+    Strict,
     TimeLimit,
     adapted,
     check_device,
@@ -74,6 +75,7 @@ def plan(
     threads: Threads = None,
     seed: Seed = 0,
     lookahead: Lookahead = None,
+    strict: Strict = False,
     json: Json = False,
 ) -> int:
     """Find a plan with a policy: in every state, jump to the best state of its lookahead tree.
@@ -104,6 +106,7 @@ def plan(
         seed=seed,
         lookahead=lookahead_of(lookahead, policy).settings,
         threads=threads,
+        strict=strict,
     )
     job = adapted(job, protocol, time_limit)
     writer = PlanWriter(plan_file, numbered=improve)

@@ -32,10 +32,10 @@ from saltus.graph.vocabulary import (
     fluent_predicates,
     has_world,
 )
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.pddl import Domain, Predicate
 from saltus.task import Task
 from saltus.task.cache import PerObject
+from saltus.task.kernel_task import kernel_task
 
 _STATE_SUFFIXES = ("", *GOAL_SUFFIXES, *NEGATED_GOAL_SUFFIXES)
 ROLES = (

@@ -101,8 +101,7 @@ def _state_graph(
         graph.add_node("object", name)
     if has_world(task.domain, spec):
         graph.add_node("world", "<world>")
-    for predicate, rows in enumerate(task.static_atoms):
-        name = task.domain.predicates[predicate].name
+    for name, rows in zip(task.predicates, task.static_atoms, strict=True):
         for row in rows.tolist():
             if row:
                 graph.add(name, *row)
@@ -169,12 +168,15 @@ def _add_tree(graph: RelationalGraph, tree: LookaheadTree, node_of: dict[int, in
 
 
 def _atoms(graph: RelationalGraph, task: Task, codes: Iterable[int]) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-    """Code, predicate and argument nodes of atoms. An atom without arguments is about the world node, or left out."""
+    """Code, predicate and argument nodes of atoms. An atom without arguments is about the world node, or left out.
+
+    Derived goal atoms are left out, too: their predicates belong to the problem and have no relation.
+    """
     for code in codes:
         predicate, *arguments = task.decode(code)
         nodes = tuple(arguments) or tuple(graph.nodes_of("world"))
-        if nodes:
-            yield code, task.domain.predicates[predicate].name, nodes
+        if nodes and predicate < len(task.domain.predicates):
+            yield code, task.predicates[predicate], nodes
 
 
 # -- batches ---------------------------------------------------------------------------------------------------------

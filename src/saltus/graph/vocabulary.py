@@ -109,8 +109,8 @@ class Vocabulary:
 
 
 def fluent_predicates(domain: Domain) -> frozenset[str]:
-    """Names of the predicates mentioned by some effect."""
-    return frozenset(
+    """Names of the predicates mentioned by some effect, and of derived ones."""
+    return domain.derived | frozenset(
         literal.predicate for schema in domain.schemas for effect in schema.effects for literal in effect.literals
     )
 

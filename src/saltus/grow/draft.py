@@ -207,8 +207,9 @@ class Draft:
         relations = self.relations
         for atom in [atom for atom in self.atoms if relations.is_initial_fluent(atom[0])]:
             self.remove(atom)
-        for code in state:
-            self.add(task.decode(code))
+        for atom in map(task.decode, state):
+            if atom[0] not in task.derived:
+                self.add(atom)
 
     def set_goal(self, atoms: Iterable[Atom]) -> None:
         """Replaces the goal."""

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from saltus.errors import InputError
+from saltus.errors import InputError, UnsupportedError
 from saltus.grow.draft import Draft, Relations, substituted
 from saltus.grow.goals import Reached, find_guides, goal_of_state, reachable_goal, search_goal, search_with_guides, walk
 from saltus.grow.guides import Guide
@@ -71,6 +71,9 @@ class Grower:
     def __init__(self, domain: Domain, tasks: Sequence[Task], seed: int = 0) -> None:
         if not tasks:
             raise InputError("no problems to grow others from")
+        for task in tasks:
+            if task.has_derived_goals:
+                raise UnsupportedError(f"{task.problem.file}: growing from a goal that is no conjunction of literals")
         self.domain = domain
         self.tasks = sorted(tasks, key=lambda task: len(task.objects))
         self.rng = random.Random(seed)

@@ -18,7 +18,7 @@ from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Trajectory, Transition, transitions_of
 from saltus.lookahead import Conjunction
 from saltus.task import Goal, Literal, State, Task
-from saltus.task.compile import MAX_VARIABLES
+from saltus.task.formulas import MAX_VARIABLES
 from saltus.task.state import intersection
 
 MAX_STEPS = 2_000

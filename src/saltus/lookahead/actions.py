@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from saltus import _kernel
 from saltus.errors import InputError
-from saltus.lookahead.kernel_task import kernel_task, literal_program, type_domains
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.cache import PerObject
-from saltus.task.compile import MAX_VARIABLES
+from saltus.task.formulas import MAX_VARIABLES
+from saltus.task.kernel_task import kernel_task, literal_program, type_domains
 
 NO_LIMIT = 2**62
 

@@ -81,6 +81,8 @@ def candidates(task: Task) -> list[Group]:
 
 def _moves(task: Task) -> Iterator[tuple[Move, Literal, int]]:
     """Every move with the literal that says where the agent is, and the position of the place in it."""
+    if task.uses_adl:  # what else depends on an agent's place is not found in formulas
+        return
     for number, schema in enumerate(task.schemas):
         if schema.is_conditional:
             continue

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from saltus import _kernel
 from saltus.lookahead.free_groups import Group, Move, candidates
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.task import Action, Goal, State, Task
 from saltus.task.cache import PerObject
+from saltus.task.kernel_task import kernel_task
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from saltus import _kernel
 from saltus.errors import ConfigurationError
 from saltus.lookahead.exclusion import analyse_goal, walkers
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.lookahead.spec import FROZEN_GOALS
 from saltus.task import Goal, State, Task
 from saltus.task.cache import PerObject
+from saltus.task.kernel_task import kernel_task
 
 FORMS = tuple(form for form in FROZEN_GOALS if form != "off")
 """The forms of the test."""

@@ -33,8 +33,8 @@ from saltus.lookahead.free_moves import FreeMoves, find_free_moves
 from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
 from saltus.lookahead.spec import LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
-from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
-from saltus.task.reference import applicable, bindings, changes, holds
+from saltus.task import EQUALITY, Action, Exists, Goal, Literal, State, Task
+from saltus.task.reference import applicable, bindings, changes, holds, nested_holds
 
 Feature = tuple[object, ...]
 Features = Callable[[Task, int], set[Feature]]
@@ -351,11 +351,21 @@ def find_colours(task: Task, state: State, goal: Goal) -> list[int]:
 
 
 def schema_literals(task: Task) -> Iterator[Literal]:
-    """All literals of all schemas."""
+    """All literals of all schemas and axioms, at any depth."""
+    nested: list[Exists] = []
     for schema in task.schemas:
         yield from schema.precondition
+        nested += schema.nested
         for effect in schema.effects:
             yield from (*effect.condition, *effect.adds, *effect.deletes)
+            nested += effect.nested
+    for axiom in task.axioms:
+        yield from axiom.condition
+        nested += axiom.nested
+    while nested:
+        entry = nested.pop()
+        yield from entry.literals
+        nested += entry.nested
 
 
 def _numbered(keys: Sequence[object]) -> list[int]:
@@ -388,7 +398,13 @@ def find_bindings(
 
 
 def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
-    """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions."""
+    """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions, and nested ones
+    that may change."""
+
+    def is_static(condition: Exists) -> bool:
+        return all(map(is_static, condition.nested)) and not any(
+            literal.predicate != EQUALITY and task.fluent[literal.predicate] for literal in condition.literals
+        )
 
     def relaxed(condition: Sequence[Literal]) -> list[Literal]:
         return [
@@ -405,8 +421,16 @@ def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
         for schema in task.schemas:
             for effect in schema.effects:
                 condition = relaxed([*schema.precondition, *effect.condition])
-                for binding in bindings(task, atoms, [*schema.parameters, *effect.variables], condition):
+                nested = [entry for entry in effect.nested if is_static(entry)]
+                for binding in bindings(task, atoms, [*schema.parameters, *effect.variables], condition, (), nested):
+                    own = binding[: len(schema.parameters)]
+                    if not all(nested_holds(task, atoms, entry, own) for entry in schema.nested if is_static(entry)):
+                        continue
                     for literal in effect.adds:
                         arguments = [binding[term] if term >= 0 else ~term for term in literal.terms]
                         reached.add(task.encode(literal.predicate, arguments))
+        for axiom in task.axioms:
+            nested = [entry for entry in axiom.nested if is_static(entry)]
+            for binding in bindings(task, atoms, axiom.variables, relaxed(axiom.condition), (), nested):
+                reached.add(task.encode(axiom.predicate, binding[: int(task.arity[axiom.predicate])]))
     return goal.impossible or not reached.issuperset(goal.positive.tolist())

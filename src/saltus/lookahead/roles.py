@@ -6,7 +6,7 @@ static) once their own places are left blank. Exchanging them changes nothing, s
 made for a small task: the representatives, the atoms and goals about them alone, the same schemas. Its tree is then
 lifted: objects and atoms get their numbers in the whole task, goals that hold are counted there. Whatever objects wait,
 an action on the others is applicable in the small task exactly if it is in the whole one, and changes the same atoms,
-unless an effect quantifies over objects; such tasks are left alone.
+unless an effect or a condition quantifies over objects, or atoms are derived; such tasks are left alone.
 
 An object that is picked up, delivered or used up has another role from then on, and one that has waited moves up.
 
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from saltus import _kernel
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves, restrict_moves
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import Goal, State, Task
 from saltus.task.cache import PerObject
+from saltus.task.kernel_task import kernel_task
 
 MOST_TASKS = 64
 """Small tasks that are kept for the next decisions: whichever objects stand for others, there are only so many
@@ -79,7 +79,8 @@ class _Known:
     """What is kept of a task: roles by the goal's identity and the number of representatives, and small tasks."""
 
     def __init__(self, task: Task) -> None:
-        self.has_roles = not any(effect.variables for schema in task.schemas for effect in schema.effects)
+        quantifies = any(effect.variables for schema in task.schemas for effect in schema.effects)
+        self.has_roles = not quantifies and not task.uses_adl
         self.roles: OrderedDict[tuple[int, int], tuple[Goal, _kernel.Roles]] = OrderedDict()
         self.small: OrderedDict[tuple[bytes, ...], SmallTask] = OrderedDict()
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from saltus import _kernel
 from saltus.lookahead.free_moves import find_free_moves
-from saltus.lookahead.kernel_task import kernel_task
 from saltus.lookahead.roles import Projection, project
 from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS, LookaheadSpec
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import Goal, State, Task
+from saltus.task.kernel_task import kernel_task
 
 _ROOT_NAMES = {number: name for name, number in ROOT_SUCCESSORS.items()}
 

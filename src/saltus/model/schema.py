@@ -19,7 +19,7 @@ from saltus.graph import ENCODINGS, Candidate, EncodingSpec, Vocabulary
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec
 from saltus.model.spec import ModelSpec
 from saltus.model.tensor_file import DamageError, Header, TensorEntry, kind_of, parse_json
-from saltus.pddl.signature import KINDS, SCHEMA_START, Signature
+from saltus.pddl.signature import AXIOM_START, KINDS, SCHEMA_START, Signature
 
 FORMAT = "saltus-policy"
 VERSION = 1
@@ -189,13 +189,13 @@ def _vocabulary(value: Any) -> Vocabulary:
 
 
 def _signature(value: Any) -> Signature:
-    if not isinstance(value, dict) or value.keys() != KINDS.keys():
+    if not isinstance(value, dict) or not KINDS.keys() - {"axioms"} <= value.keys() <= KINDS.keys():
         raise DamageError(f"domain: expected an object with {', '.join(KINDS)}")
     for kind, lines in value.items():
         if not isinstance(lines, list):
             raise DamageError(f"domain.{kind}: expected a list of lines, found {kind_of(lines)}")
         for line in lines:
-            if not isinstance(line, str) or not line.removeprefix(SCHEMA_START).split():
+            if not isinstance(line, str) or not line.removeprefix(SCHEMA_START).removeprefix(AXIOM_START).split():
                 raise DamageError(f"domain.{kind}: expected a line of text, found {kind_of(line)}")
     return value
 

@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     from saltus.pddl.source import Source
     from saltus.pddl.structures import (
         OBJECT,
+        Axiom,
         Condition,
         Cost,
         Domain,
         Effect,
+        Exists,
         ForAll,
         Function,
         Literal,
         NumericTerm,
+        Or,
         Predicate,
         Problem,
         Schema,
@@ -32,22 +35,25 @@ else:
             "domain": "parse_domain",
             "problem": "parse_problem",
             "source": "Source",
-            "structures": "OBJECT Condition Cost Domain Effect ForAll Function Literal NumericTerm"
-            " Predicate Problem Schema Type TypedName",
+            "structures": "OBJECT Axiom Condition Cost Domain Effect Exists ForAll Function Literal NumericTerm"
+            " Or Predicate Problem Schema Type TypedName",
             "writer": "write_domain write_problem",
         },
     )
 
 __all__ = [
     "OBJECT",
+    "Axiom",
     "Condition",
     "Cost",
     "Domain",
     "Effect",
+    "Exists",
     "ForAll",
     "Function",
     "Literal",
     "NumericTerm",
+    "Or",
     "Predicate",
     "Problem",
     "Schema",

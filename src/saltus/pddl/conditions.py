@@ -1,8 +1,9 @@
 """Stage `pddl`, part 3: conditions and effects, from expressions to checked literals.
 
-Takes expressions and the names in scope; gives `Condition`, `Effect` and costs. The language is STRIPS with typing,
-equality, negated atoms, `forall` and `when`. Disjunction, existential quantifiers and numbers other than action costs
-are refused; the error names the construct.
+Takes expressions and the names in scope; gives `Condition`, `Effect` and costs. The language is that of ADL: typing,
+equality, `and`, `or`, `not`, `imply`, `forall` and `exists` in conditions, `forall` and `when` in effects, nested at
+will. Conditions come out in negation normal form. Preferences and numbers other than action costs are refused; the
+error names the construct.
 """
 
 from __future__ import annotations
@@ -32,18 +33,17 @@ from saltus.pddl.structures import (
     Cost,
     Domain,
     Effect,
+    Exists,
     ForAll,
     Function,
     Literal,
     NumericTerm,
+    Or,
     Predicate,
     TypedName,
 )
 
 REFUSED_CONDITIONS = {
-    "or": "disjunction 'or'",
-    "imply": "implication 'imply'",
-    "exists": "existential quantifier 'exists'",
     "preference": "preference",
     ">": "numeric condition '>'",
     "<": "numeric condition '<'",
@@ -66,13 +66,17 @@ TOTAL_COST = "total-cost"
 
 @dataclass(frozen=True)
 class Scope:
-    """The names that a condition may use; `terms` maps variables and objects to their types."""
+    """The names that a condition may use; `terms` maps variables and objects to their types.
+
+    No effect may change a predicate in `derived`.
+    """
 
     source: Source
     domain: Domain
     predicates: Mapping[str, Predicate]
     functions: Mapping[str, Function]
     terms: Mapping[str, tuple[str, ...]]
+    derived: frozenset[str] = frozenset()
 
     def with_variables(self, variables: tuple[TypedName, ...]) -> Scope:
         """The scope inside a quantifier over `variables`."""
@@ -89,33 +93,78 @@ def resolve_types(source: Source, domain: Domain, words: tuple[Word, ...]) -> tu
 
 
 def parse_variables(
-    source: Source, domain: Domain, items: tuple[Expression, ...], taken: Mapping[str, object] | None = None
+    source: Source,
+    domain: Domain,
+    items: tuple[Expression, ...],
+    taken: Mapping[str, object] | None = None,
+    *,
+    declaration: bool = False,
 ) -> tuple[TypedName, ...]:
-    """Typed variables of a parameter list; repeating a name or hiding an outer variable is an error."""
-    result: dict[str, TypedName] = {}
+    """Typed variables of a parameter list; repeating a name or hiding an outer variable is an error.
+
+    In a declaration, where names mean nothing, repeating one is a mere flaw.
+    """
+    result: list[TypedName] = []
+    known = set(taken or ())
     for word, types in words_and_types(source, items, variables=True, what="a variable"):
-        if word.text in result or (taken is not None and word.text in taken):
+        if word.text in known and not declaration:
             raise PddlError(f"duplicate variable {word.text!r}", source.position(word.offset))
-        result[word.text] = TypedName(word.text, resolve_types(source, domain, types), word.offset)
-    return tuple(result.values())
+        if word.text in known:
+            source.warn(word.offset, f"duplicate variable {word.text!r}")
+        known.add(word.text)
+        result.append(TypedName(word.text, resolve_types(source, domain, types), word.offset))
+    return tuple(result)
 
 
-def parse_condition(scope: Scope, item: Expression) -> Condition:
-    """A conjunction of literals and universally quantified conjunctions; nested `and`s are flattened."""
-    group = as_group(scope.source, item, "a condition")
+def parse_condition(scope: Scope, item: Expression, *, positive: bool = True) -> Condition:
+    """The condition, or its negation unless `positive`, as a conjunction; nested conjunctions are flattened."""
+    source = scope.source
+    group = as_group(source, item, "a condition")
     head = group.head()
-    if not group.items:
-        return ()  # "()" is the empty conjunction
-    if head == "and":
-        return tuple(part for inner in group.items[1:] for part in parse_condition(scope, inner))
+    if not group.items:  # "()" is the empty conjunction
+        return () if positive else (Or((), group.offset),)
     if head == "not":
-        return (_negated(scope, group),)
-    if head == "forall":
+        if len(group.items) != 2:
+            fail(source, group.offset, "'not' takes one condition", "'(not (p …))'")
+        return parse_condition(scope, as_group(source, group.items[1], "a condition"), positive=not positive)
+    if head == "and":
+        parts = [parse_condition(scope, inner, positive=positive) for inner in group.items[1:]]
+        return _joined(parts) if positive else _disjunction(parts, group.offset)
+    if head == "forall" or (head == "exists" and head not in scope.predicates):
         variables, body = _quantified(scope, group)
-        return (ForAll(variables, parse_condition(scope.with_variables(variables), body), group.offset),)
+        inner = parse_condition(scope.with_variables(variables), body, positive=positive)
+        kind = ForAll if (head == "forall") == positive else Exists
+        return (kind(variables, inner, group.offset),)
+    if head == "or" and head not in scope.predicates:
+        parts = [parse_condition(scope, inner, positive=positive) for inner in group.items[1:]]
+        return _disjunction(parts, group.offset) if positive else _joined(parts)
+    if head == "imply" and head not in scope.predicates:
+        if len(group.items) != 3:
+            fail(source, group.offset, "'imply' takes two conditions", "'(imply (p …) (q …))'")
+        premise = parse_condition(scope, group.items[1], positive=not positive)
+        conclusion = parse_condition(scope, group.items[2], positive=positive)
+        return _disjunction([premise, conclusion], group.offset) if positive else _joined([premise, conclusion])
     if head in REFUSED_CONDITIONS and head not in scope.predicates:
-        unsupported(scope.source, group.offset, REFUSED_CONDITIONS[head])
-    return (parse_literal(scope, group),)
+        unsupported(source, group.offset, REFUSED_CONDITIONS[head])
+    literal = parse_literal(scope, group)
+    return (literal,) if positive else (replace(literal, positive=False),)
+
+
+def _joined(parts: list[Condition]) -> Condition:
+    return tuple(entry for part in parts for entry in part)
+
+
+def _disjunction(parts: list[Condition], offset: int) -> Condition:
+    """The disjunction as a conjunction of one part; nested disjunctions are flattened, true ones have no part."""
+    flat: list[Condition] = []
+    for part in parts:
+        if len(part) == 1 and isinstance(part[0], Or):
+            flat.extend(part[0].parts)
+        else:
+            flat.append(part)
+    if not all(flat):
+        return ()
+    return flat[0] if len(flat) == 1 else (Or(tuple(flat), offset),)
 
 
 def negated_atom(source: Source, group: Group) -> Group:
@@ -125,21 +174,14 @@ def negated_atom(source: Source, group: Group) -> Group:
     return as_group(source, group.items[1], "an atom")
 
 
-def _negated(scope: Scope, group: Group) -> Literal:
-    inner = negated_atom(scope.source, group)
-    head = inner.head()
-    if head in ("and", "or", "not", "forall", "exists", "imply") and head not in scope.predicates:
-        unsupported(scope.source, inner.offset, f"negation of '{head}'")
-    return replace(parse_literal(scope, inner), positive=False, offset=group.offset)
-
-
 def _quantified(scope: Scope, group: Group) -> tuple[tuple[TypedName, ...], Expression]:
     if len(group.items) != 3:
-        fail(scope.source, group.offset, "'forall' takes variables and a body", "'(forall (?x - t) …)'")
+        head = group.head()
+        fail(scope.source, group.offset, f"'{head}' takes variables and a body", f"'({head} (?x - t) …)'")
     declared = as_group(scope.source, group.items[1], "a list of variables")
     variables = parse_variables(scope.source, scope.domain, declared.items, scope.terms)
     if not variables:
-        fail(scope.source, declared.offset, "'forall' has no variables", "a variable such as '?x'")
+        fail(scope.source, declared.offset, f"'{group.head()}' has no variables", "a variable such as '?x'")
     return variables, group.items[2]
 
 
@@ -216,59 +258,45 @@ def parse_effects(scope: Scope, item: Expression) -> tuple[tuple[Effect, ...], t
             stack.extend(reversed(group.items[1:]))
         elif head == "increase":
             costs.append(_parse_cost(scope, group))
-        elif head == "when":
-            effect = _conditional(scope, group)
-            if effect.condition:
-                others.append(effect)
-            else:
-                plain.extend(effect.literals)
-        elif head == "forall":
-            variables, body = _quantified(scope, group)
-            others.extend(_universal(scope.with_variables(variables), variables, body))
+        elif head in ("when", "forall"):
+            for effect in _nested_effects(scope, (), (), group):
+                if effect.variables or effect.condition:
+                    others.append(effect)
+                else:
+                    plain.extend(effect.literals)
         else:
             plain.append(_effect_literal(scope, group))
     first = (Effect((), (), tuple(plain)),) if plain else ()
     return (*first, *others), tuple(costs)
 
 
-def _universal(scope: Scope, variables: tuple[TypedName, ...], body: Expression) -> list[Effect]:
-    group = as_group(scope.source, body, "an effect")
+def _nested_effects(
+    scope: Scope, variables: tuple[TypedName, ...], condition: Condition, item: Expression
+) -> list[Effect]:
+    """Effects under quantifiers and conditions: the literals below one `when` make up one effect."""
+    group = as_group(scope.source, item, "an effect")
     head = group.head()
     if not group.items:
         return []
-    if head == "and":
-        return [effect for inner in group.items[1:] for effect in _universal(scope, variables, inner)]
-    if head == "when":
-        effect = _conditional(scope, group)
-        parts = [effect.literals] if effect.condition else [(literal,) for literal in effect.literals]
-        return [Effect(variables, effect.condition, literals) for literals in parts]
-    if head == "increase":
-        unsupported(scope.source, group.offset, "'increase' inside 'forall'")
     if head == "forall":
-        more, inner = _quantified(scope, group)
-        return _universal(scope.with_variables(more), variables + more, inner)
-    return [Effect(variables, (), (_effect_literal(scope, group),))]
-
-
-def _conditional(scope: Scope, group: Group) -> Effect:
-    """The effect of a `when`; the caller treats an effect with an empty condition as unconditional."""
-    if len(group.items) != 3:
-        fail(scope.source, group.offset, "'when' takes a condition and an effect", "'(when (p) (q))'")
-    condition = parse_condition(scope, group.items[1])
-    literals: list[Literal] = []
-    stack: list[Expression] = [group.items[2]]
-    while stack:
-        inner = as_group(scope.source, stack.pop(), "an effect")
-        head = inner.head()
-        if not inner.items:
-            continue
-        if head == "and":
-            stack.extend(reversed(inner.items[1:]))
-        elif head in ("when", "forall", "increase"):
-            unsupported(scope.source, inner.offset, f"'{head}' inside 'when'")
-        else:
-            literals.append(_effect_literal(scope, inner))
-    return Effect((), condition, tuple(literals))
+        more, body = _quantified(scope, group)
+        return _nested_effects(scope.with_variables(more), variables + more, condition, body)
+    if head == "when":
+        if len(group.items) != 3:
+            fail(scope.source, group.offset, "'when' takes a condition and an effect", "'(when (p) (q))'")
+        known = condition + parse_condition(scope, group.items[1])
+        return _nested_effects(scope, variables, known, group.items[2])
+    if head == "increase":
+        unsupported(scope.source, group.offset, f"'increase' inside '{'when' if condition else 'forall'}'")
+    if head != "and":
+        return [Effect(variables, condition, (_effect_literal(scope, group),))]
+    effects = [effect for inner in group.items[1:] for effect in _nested_effects(scope, variables, condition, inner)]
+    if not condition:
+        return effects
+    here = [effect for effect in effects if effect.variables == variables and effect.condition == condition]
+    literals = tuple(literal for effect in here for literal in effect.literals)
+    joined = [Effect(variables, condition, literals)] if literals else []
+    return joined + [effect for effect in effects if effect not in here]
 
 
 def _effect_literal(scope: Scope, group: Group) -> Literal:
@@ -282,6 +310,8 @@ def _effect_literal(scope: Scope, group: Group) -> Literal:
         unsupported(scope.source, inner.offset, REFUSED_EFFECTS[head])
     if head == EQUALS:
         fail(scope.source, inner.offset, "equality cannot be an effect", "a predicate")
+    if head in scope.derived:
+        fail(scope.source, inner.offset, f"derived predicate {head!r} cannot be an effect", "another predicate")
     return replace(parse_literal(scope, inner, surely=True), positive=positive, offset=group.offset)
 
 

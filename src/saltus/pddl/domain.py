@@ -1,4 +1,4 @@
-"""Stage `pddl`, part 4: the domain file.
+"""Stage `pddl`, part 5: the domain file.
 
 Takes a `Source`; gives a checked `Domain`. Sections may come in any order; each may appear once.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saltus.errors import PddlError, UnsupportedError, suggestion
+from saltus.pddl.axioms import check_stratified, parse_axiom
 from saltus.pddl.conditions import TOTAL_COST, Scope, parse_condition, parse_effects, parse_variables, resolve_types
 from saltus.pddl.expressions import (
     Expression,
@@ -36,6 +37,9 @@ SUPPORTED_REQUIREMENTS = frozenset(
         ":conditional-effects",
         ":action-costs",
         ":adl",
+        ":derived-predicates",
+        ":disjunctive-preconditions",
+        ":existential-preconditions",
     }
 )
 
@@ -43,11 +47,8 @@ UNSUPPORTED_REQUIREMENTS = frozenset(
     {
         ":constraints",
         ":continuous-effects",
-        ":derived-predicates",
-        ":disjunctive-preconditions",
         ":duration-inequalities",
         ":durative-actions",
-        ":existential-preconditions",
         ":fluents",
         ":goal-utilities",
         ":multi-agent",
@@ -63,7 +64,6 @@ UNSUPPORTED_REQUIREMENTS = frozenset(
 )
 
 REFUSED_SECTIONS = {
-    ":derived": "derived predicate",
     ":durative-action": "durative action",
     ":constraints": "section ':constraints'",
     ":process": "process",
@@ -80,29 +80,38 @@ MAX_TYPE_DEPTH = 200
 MAX_TYPES = 4096
 """Most types of a domain; the table of subtypes is quadratic in their number."""
 
-SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action")
+SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":derived", ":action")
+
+REPEATED = (":derived", ":action")
+"""Sections that may appear any number of times."""
 
 Sections = dict[str, Group]
 
 
 def parse_domain(source: Source) -> Domain:
-    """The checked domain in a source; any flaw raises a `PddlError` or `UnsupportedError` with its position."""
-    name, sections, actions = _split(source)
+    """The checked domain in a source; a flaw raises a `PddlError` or `UnsupportedError` with its position.
+
+    Flaws that other planners accept become `warnings` of the domain, unless the source is strict.
+    """
+    name, sections, repeated = _split(source)
     requirements = parse_requirements(source, sections.get(":requirements"))
-    domain = Domain(name, requirements, _parse_types(source, sections.get(":types")), (), (), (), (), source.name)
+    domain = Domain(name, requirements, _parse_types(source, sections.get(":types")), (), (), (), (), file=source.name)
     domain = replace(domain, constants=parse_objects(source, domain, sections.get(":constants"), {}))
     predicates = _parse_predicates(source, domain, sections.get(":predicates"))
     functions = _parse_functions(source, domain, sections.get(":functions"))
     domain = replace(domain, predicates=tuple(predicates.values()), functions=tuple(functions.values()))
     terms = {entry.name: entry.types for entry in domain.constants}
     scope = Scope(source, domain, predicates, functions, terms)
+    axioms = tuple(parse_axiom(scope, group) for group in repeated[":derived"])
+    check_stratified(scope, axioms)
+    scope = replace(scope, derived=frozenset(axiom.predicate for axiom in axioms))
     schemas: dict[str, Schema] = {}
-    for group in actions:
+    for group in repeated[":action"]:
         schema = _parse_action(scope, group)
         if schema.name in schemas:
             raise PddlError(f"duplicate action {schema.name!r}", source.position(group.offset))
         schemas[schema.name] = schema
-    return replace(domain, schemas=tuple(schemas.values()))
+    return replace(domain, schemas=tuple(schemas.values()), axioms=axioms, warnings=tuple(source.warnings))
 
 
 def parse_head(source: Source, kind: str) -> tuple[str, list[tuple[int, int]]]:
@@ -119,22 +128,22 @@ def parse_head(source: Source, kind: str) -> tuple[str, list[tuple[int, int]]]:
     return name_of(source, head.items[1], f"a {kind} name").text, ranges[1:]
 
 
-def _split(source: Source) -> tuple[str, Sections, list[Group]]:
+def _split(source: Source) -> tuple[str, Sections, dict[str, list[Group]]]:
     name, ranges = parse_head(source, "domain")
     sections: Sections = {}
-    actions: list[Group] = []
+    repeated: dict[str, list[Group]] = {key: [] for key in REPEATED}
     for begin, end in ranges:
         group = build(source, begin, end)
         key = section_name(source, group, SECTIONS, REFUSED_SECTIONS)
-        if key == ":action":
-            actions.append(group)
+        if key in repeated:
+            repeated[key].append(group)
         elif key in sections:
             raise PddlError(f"duplicate section {key!r}", source.position(group.offset))
         else:
             sections[key] = group
     if ":predicates" not in sections:
         raise PddlError("section ':predicates' is missing", source.position(0))
-    return name, sections, actions
+    return name, sections, repeated
 
 
 def section_name(source: Source, group: Group, known: tuple[str, ...], refused: dict[str, str]) -> str:
@@ -165,59 +174,80 @@ def parse_requirements(source: Source, group: Group | None) -> tuple[str, ...]:
 
 def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
     """The declared types: `object` first, every supertype before its subtypes."""
-    declared: dict[str, tuple[Word, Word | None]] = {}
-    entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="a type")
-    for word, parents in entries:
-        if len(parents) > 1:
-            raise UnsupportedError("'either' as a supertype", source.position(parents[0].offset))
-        if word.text in declared:
-            raise PddlError(f"duplicate type {word.text!r}", source.position(word.offset))
-        if word.text == OBJECT and parents and parents[0].text != OBJECT:
-            raise PddlError("'object' cannot have a supertype", source.position(word.offset))
-        declared[word.text] = (word, parents[0] if parents else None)
-    declared.pop(OBJECT, None)
+    declared = _declared_types(source, group)
     if len(declared) > MAX_TYPES:
         raise UnsupportedError(
             f"a domain with more than {MAX_TYPES:,} types", source.position(group.offset if group else 0)
         )
-    for _, parent in declared.values():
-        if parent is not None and parent.text != OBJECT and parent.text not in declared:
-            unknown(source, parent, "type", [OBJECT, *declared])
     ordered = {OBJECT: Type(OBJECT, None)}
     depths = {OBJECT: 0}
-    for name in declared:
-        chain: dict[str, Word] = {}
-        while name not in ordered:
-            word, parent = declared[name]
-            if name in chain:
-                raise PddlError(f"type {name!r} is its own supertype", source.position(word.offset))
-            chain[name] = word
-            name = parent.text if parent is not None else OBJECT
-        depth = depths[name]
-        for word in reversed(chain.values()):
-            parent = declared[word.text][1]
-            ordered[word.text] = Type(word.text, parent.text if parent is not None else OBJECT, word.offset)
-            depth += 1
-            depths[word.text] = depth
-            if depth > MAX_TYPE_DEPTH:
+    for first in declared:
+        stack = [first]
+        path: set[str] = set()  # types whose supertypes are being looked at
+        while stack:
+            name = stack[-1]
+            if name in ordered:
+                stack.pop()
+                continue
+            word, parents = declared[name]
+            path.add(name)
+            missing = [parent for parent in parents if parent not in ordered]
+            for parent in missing:
+                if parent in path:
+                    offset = declared[parent][0].offset
+                    raise PddlError(f"type {parent!r} is its own supertype", source.position(offset))
+            if missing:
+                stack.append(missing[0])
+                continue
+            ordered[name] = Type(name, parents[0], word.offset, tuple(parents[1:]))
+            depths[name] = 1 + max(depths[parent] for parent in parents)
+            if depths[name] > MAX_TYPE_DEPTH:
                 raise UnsupportedError(
                     f"a type hierarchy of more than {MAX_TYPE_DEPTH} levels", source.position(word.offset)
                 )
+            path.discard(name)
     return tuple(ordered.values())
+
+
+def _declared_types(source: Source, group: Group | None) -> dict[str, tuple[Word, list[str]]]:
+    """Types without `object`, each with its supertypes, at least one; those without a declaration come last."""
+    declared: dict[str, tuple[Word, list[str]]] = {}
+    mentioned: dict[str, Word] = {}
+    for word, parents in words_and_types(source, group.items[1:] if group else (), variables=False, what="a type"):
+        if word.text == OBJECT:
+            if any(parent.text != OBJECT for parent in parents):
+                raise PddlError("'object' cannot have a supertype", source.position(word.offset))
+            continue
+        if word.text in declared:
+            source.warn(word.offset, f"duplicate type {word.text!r}")
+        if len(parents) > 1:
+            source.warn(parents[0].offset, f"type {word.text!r} has several supertypes")
+        known = declared.setdefault(word.text, (word, []))[1]
+        known += [parent.text for parent in parents if parent.text not in (OBJECT, *known)]
+        mentioned |= {parent.text: parent for parent in parents if parent.text not in mentioned}
+    for name, word in mentioned.items():
+        if name != OBJECT and name not in declared:
+            source.warn(word.offset, f"unknown type {name!r}{suggestion(name, [OBJECT, *declared])}")
+            declared[name] = (word, [])
+    return {name: (word, parents or [OBJECT]) for name, (word, parents) in declared.items()}
 
 
 def parse_objects(
     source: Source, domain: Domain, group: Group | None, taken: dict[str, TypedName]
 ) -> tuple[TypedName, ...]:
-    """Typed objects of a section; a name that is already in use is an error."""
+    """Typed objects of a section; a name that is already in use for another type is an error."""
     result: dict[str, TypedName] = {}
     checked: dict[tuple[Word, ...], tuple[str, ...]] = {}
     entries = words_and_types(source, group.items[1:] if group else (), variables=False, what="an object")
     for word, words in entries:
-        if word.text in result or word.text in taken:
-            raise PddlError(f"duplicate object {word.text!r}", source.position(word.offset))
         if words not in checked:
             checked[words] = resolve_types(source, domain, words)
+        if word.text in result or word.text in taken:
+            same = (result.get(word.text) or taken[word.text]).types == checked[words]
+            if not same:
+                raise PddlError(f"duplicate object {word.text!r}", source.position(word.offset))
+            source.warn(word.offset, f"duplicate object {word.text!r}")
+            continue
         result[word.text] = TypedName(word.text, checked[words], word.offset)
     return tuple(result.values())
 
@@ -263,7 +293,8 @@ def _declaration(source: Source, domain: Domain, item: Expression, expected: str
     group = as_group(source, item, expected)
     if not group.items:
         fail(source, group.offset, "empty list", expected)
-    return name_of(source, group.items[0], expected), parse_variables(source, domain, group.items[1:])
+    name = name_of(source, group.items[0], expected)
+    return name, parse_variables(source, domain, group.items[1:], declaration=True)
 
 
 def _parse_action(scope: Scope, group: Group) -> Schema:

@@ -72,10 +72,14 @@ def children(source: Source, begin: int) -> Iterator[int]:
 def build(source: Source, begin: int, end: int) -> Group:
     """The nested expression from token `begin` ("(") to token `end` (its ")"); not recursive, so any depth is fine."""
     symbols = source.symbols
+    glued = source.glued
     stack: list[tuple[list[Expression], int]] = []
     for token, offset in _tokens(source, begin, end + 1):
         if token >= 0:
-            stack[-1][0].append(Word(symbols[token], offset))
+            if glued and token in glued:
+                stack[-1][0].extend(_split(source, glued[token], offset))
+            else:
+                stack[-1][0].append(Word(symbols[token], offset))
         elif token == CLOSE:
             items, start = stack.pop()
             group = Group(tuple(items), start)
@@ -85,6 +89,13 @@ def build(source: Source, begin: int, end: int) -> Group:
         else:
             stack.append(([], offset))
     raise AssertionError("unbalanced token range")
+
+
+def _split(source: Source, parts: tuple[str, ...], offset: int) -> Iterator[Word]:
+    source.warn(offset, f"no space before '?' in {''.join(parts)!r}")
+    for part in parts:
+        yield Word(part, offset)
+        offset += len(part.encode())
 
 
 def fail(source: Source, offset: int, message: str, expected: str | None = None, *, hint: str = "") -> NoReturn:
@@ -141,10 +152,10 @@ def words_and_types(
     while i < len(items):
         item = items[i]
         if isinstance(item, Word) and item.text == "-":
-            if not pending:
-                fail(source, item.offset, f"type without {what}", f"{what} before '-'")
             if i + 1 >= len(items):
                 fail(source, item.offset, "type is missing after '-'", "a type")
+            if not pending:
+                source.warn(item.offset, f"type without {what} before '-'")
             types = type_words(source, items[i + 1])
             yield from ((word, types) for word in pending)
             pending = []

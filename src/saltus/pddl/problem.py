@@ -1,4 +1,4 @@
-"""Stage `pddl`, part 5: the problem file.
+"""Stage `pddl`, part 6: the problem file.
 
 Takes a `Source` and its `Domain`; gives a checked `Problem`. The initial atoms make up more than nine tenths of a large
 file and are never turned into expressions: the kernel reads and checks them straight from the tokens.
@@ -26,7 +26,7 @@ from saltus.pddl.conditions import (
 from saltus.pddl.domain import parse_head, parse_objects, parse_requirements, section_name
 from saltus.pddl.expressions import Group, Word, as_group, as_word, build, children, fail, name_of, unsupported
 from saltus.pddl.source import Source
-from saltus.pddl.structures import EQUALS, Condition, Domain, ForAll, Literal, Problem, TypedName
+from saltus.pddl.structures import EQUALS, Condition, Domain, Exists, ForAll, Literal, Or, Problem, TypedName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,10 @@ class AtomReader(Protocol):
 
 
 def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kernel.read_atoms) -> Problem:
-    """The checked problem in a source; any flaw raises a `PddlError` or `UnsupportedError` with its position."""
+    """The checked problem in a source; a flaw raises a `PddlError` or `UnsupportedError` with its position.
+
+    Flaws that other planners accept become `warnings`, after those of the domain, unless the source is strict.
+    """
     name, ranges = parse_head(source, "problem")
     sections: dict[str, Group] = {}
     places = {":init": (0, 0), ":goal": (0, 0)}
@@ -99,7 +102,7 @@ def parse_problem(source: Source, domain: Domain, read_atoms: AtomReader = _kern
         values=values,
         goal=_read_goal(scope, places[":goal"][0]),
         minimize_cost=_read_metric(scope, sections.get(":metric")),
-        warnings=tuple(warnings),
+        warnings=(*domain.warnings, *source.warnings, *warnings),
         file=source.name,
     )
     _check_negated(scope, problem, negated)
@@ -147,6 +150,10 @@ def _read_init(
     )
     if refused >= 0:
         _explain(scope, refused)
+    _check_derived(scope, predicate)
+    if source.strict and len(duplicate):
+        first = int(source.offset[duplicate[0]])
+        source.warn(first, f"atom {source.excerpt(first)} is repeated")
     warnings = [
         f"{source.position(int(source.offset[i]))}: atom {source.excerpt(int(source.offset[i]))} is repeated"
         for i in duplicate[:10]
@@ -157,6 +164,13 @@ def _read_init(
         build(source, int(i), ~int(source.token[i])) for i in special
     )  # built one at a time: there may be millions
     return predicate, argument, groups, warnings
+
+
+def _check_derived(scope: Scope, predicate: NDArray[np.int32]) -> None:
+    """Raises an error if a derived predicate has initial atoms: its atoms follow from the axioms."""
+    for number, entry in enumerate(scope.domain.predicates):
+        if entry.name in scope.domain.derived and (predicate == number).any():
+            raise PddlError(f"{scope.source.name}: derived predicate {entry.name!r} cannot have initial atoms")
 
 
 def _explain(scope: Scope, entry: int) -> NoReturn:
@@ -223,7 +237,7 @@ def _read_goal(scope: Scope, section: int) -> Condition:
     first = int(source.token[whole + 1])
     if first < 0 or source.symbols[first] != "and":
         return tuple(dict.fromkeys(parse_condition(scope, build(source, whole, ~int(source.token[whole])))))
-    condition: dict[Literal | ForAll, None] = {}
+    condition: dict[Literal | ForAll | Exists | Or, None] = {}
     for i in islice(children(source, whole), 1, None):
         if source.token[i] >= 0:
             fail(source, int(source.offset[i]), "not a list", "a condition")

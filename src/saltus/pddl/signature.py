@@ -1,7 +1,7 @@
 """Stage `pddl`: the signature of a domain: what a policy depends on, as plain text.
 
-Two domains with the same signature have the same types, constants, predicates and action schemas, in the same order.
-The domain's name is not part of it. Needs no PyTorch, so a policy that fits a domain is found quickly.
+Two domains with the same signature have the same types, constants, predicates, action schemas and axioms, in the same
+order. The domain's name is not part of it. Needs no PyTorch, so a policy that fits a domain is found quickly.
 """
 
 from __future__ import annotations
@@ -16,10 +16,20 @@ from saltus.pddl.writer import type_text, write_domain
 Signature = Mapping[str, Sequence[str]]
 """Lines of text by kind: types, constants, predicates, schemas. The first word of a line is the name."""
 
-KINDS = {"types": "type", "constants": "constant", "predicates": "predicate", "schemas": "action"}
-"""Kinds of lines, and the word for one of them in messages."""
+KINDS = {
+    "types": "type",
+    "constants": "constant",
+    "predicates": "predicate",
+    "schemas": "action",
+    "axioms": "derived predicate",
+}
+"""Kinds of lines, and the word for one of them in messages; domains without axioms have no lines of that kind."""
 
 SCHEMA_START = "(:action "
+AXIOM_START = "(:derived ("
+
+WHOLE = ("schemas", "axioms")
+"""Kinds whose lines are shown by name only."""
 
 VARIABLES = ("?x", "?y", "?z")
 """Variables in messages about predicates, which a signature does not name."""
@@ -29,20 +39,25 @@ MOST_SHOWN = 5
 
 
 def domain_signature(domain: Domain) -> dict[str, list[str]]:
-    """Signature of a domain: types with supertypes, predicates with the types of their arguments, whole schemas."""
-    types = [f"{entry.name} - {entry.parent}" for entry in domain.types if entry.parent is not None]
+    """Signature of a domain: types with supertypes, predicates with the types of their arguments, whole schemas and
+    axioms."""
+    types = [f"{entry.name} - {' '.join(entry.parents)}" for entry in domain.types if entry.parents]
     constants = [f"{entry.name} - {' '.join(entry.types)}" for entry in domain.constants]
     predicates = [
         " ".join([entry.name, *(" or ".join(parameter.types) for parameter in entry.parameters)])
         for entry in domain.predicates
     ]
     schemas: list[str] = []
+    axioms: list[str] = []
     for line in write_domain(domain).splitlines():
+        if line.startswith(f"  {AXIOM_START}"):
+            axioms.append(line.strip())
         if line.startswith(f"  {SCHEMA_START}"):
             schemas.append("")
         if schemas and not line.startswith(")"):
             schemas[-1] = f"{schemas[-1]} {line.strip()}".strip()
-    return {"types": types, "constants": constants, "predicates": predicates, "schemas": schemas}
+    signature = {"types": types, "constants": constants, "predicates": predicates, "schemas": schemas}
+    return {**signature, "axioms": axioms} if axioms else signature
 
 
 def signature_differences(policy: Signature, domain: Signature) -> list[str]:
@@ -55,7 +70,7 @@ def signature_differences(policy: Signature, domain: Signature) -> list[str]:
         for name, line in theirs.items():
             if name not in ours:
                 differences.append(f"{word} {_shown(kind, line)} is missing")
-            elif kind == "schemas":
+            elif kind in WHOLE:
                 differences.append(f"{word} '{name}' differs")
             else:
                 differences.append(f"{word} {_shown(kind, ours[name])} differs, the policy has {_shown(kind, line)}")
@@ -90,12 +105,12 @@ def listed(differences: Sequence[str], most: int = MOST_SHOWN) -> str:
 
 
 def _name(line: str) -> str:
-    return line.removeprefix(SCHEMA_START).split()[0]
+    return line.removeprefix(SCHEMA_START).removeprefix(AXIOM_START).split()[0].rstrip(")")
 
 
 def _shown(kind: str, line: str) -> str:
-    """A line as PDDL writes it; of a schema, its name."""
-    if kind == "schemas":
+    """A line as PDDL writes it; of a schema or an axiom, its name."""
+    if kind in WHOLE:
         return f"'{_name(line)}'"
     if kind != "predicates":
         return f"'{line}'"

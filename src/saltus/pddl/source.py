@@ -7,7 +7,9 @@ for error messages. Cost: one read of the file and 8 bytes per token (by design 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -24,6 +26,9 @@ MAX_NESTING = 200
 
 MAX_BYTES = 2**31 - 1
 """Size of the largest text, whatever the limit on files is: offsets have 32 bits."""
+
+MAX_WARNINGS = 10
+"""Most warnings about one text."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -53,21 +58,28 @@ class Scanner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Tokens of one text: `token[i]` as described at `CLOSE`, its byte offset `offset[i]`, and the distinct names."""
+    """Tokens of one text: `token[i]` as described at `CLOSE`, its byte offset `offset[i]`, and the distinct names.
+
+    Some flaws that other planners accept are warnings; if the source is `strict`, they are errors.
+    """
 
     name: str
     text: bytes = field(repr=False)
     token: NDArray[np.int32] = field(repr=False)
     offset: NDArray[np.uint32] = field(repr=False)
     symbols: list[str] = field(repr=False)
+    strict: bool = False
+    warnings: list[str] = field(default_factory=list, repr=False)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Source:
+    def from_file(cls, path: str | os.PathLike[str], *, strict: bool = False) -> Source:
         """Tokens of a file; a file that cannot be read raises an `InputError` with its name."""
-        return cls.from_bytes(read_whole(path, PDDL_BYTES), os.fspath(path))
+        return cls.from_bytes(read_whole(path, PDDL_BYTES), os.fspath(path), strict=strict)
 
     @classmethod
-    def from_bytes(cls, text: bytes, name: str = "<text>", scan: Scanner = _kernel.scan) -> Source:
+    def from_bytes(
+        cls, text: bytes, name: str = "<text>", scan: Scanner = _kernel.scan, *, strict: bool = False
+    ) -> Source:
         """Tokens of `text`; unbalanced parentheses, illegal characters and the like raise a `PddlError`."""
         if len(text) > MAX_BYTES:
             raise InputError(f"{name}: text of {len(text):,} bytes is too large (limit {MAX_BYTES:,})")
@@ -76,7 +88,24 @@ class Source:
             message, expected = SCAN_ERRORS[code]
             found = excerpt(text, where) if code != EMPTY else None
             raise PddlError(message, position_of(text, where, name), found=found, expected=expected)
-        return cls(name, text, token, offset, symbols)
+        return cls(name, text, token, offset, symbols, strict)
+
+    def warn(self, offset: int, message: str) -> None:
+        """Notes a flaw that can be mended; a strict source raises a `PddlError` instead."""
+        if self.strict:
+            raise PddlError(message, self.position(offset))
+        if len(self.warnings) < MAX_WARNINGS:
+            self.warnings.append(f"{self.position(offset)}: {message}")
+        elif len(self.warnings) == MAX_WARNINGS:
+            self.warnings.append(f"{self.name}: more flaws, not listed")
+
+    @cached_property
+    def glued(self) -> dict[int, tuple[str, ...]]:
+        """Words with a variable attached, such as `p?x`, by symbol number, split before each question mark."""
+        if b"?" not in self.text:
+            return {}
+        inner = ((i, name) for i, name in enumerate(self.symbols) if "?" in name[1:])
+        return {i: tuple(re.split(r"(?<=.)(?=\?)", name)) for i, name in inner}
 
     def position(self, offset: int) -> Position:
         """Line and column of a byte offset."""

@@ -27,11 +27,17 @@ def _offset() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A declared type with its one supertype; `object` has none."""
+    """A declared type with its supertype; `object` has none. Few types have `others` besides."""
 
     name: str
     parent: str | None
     offset: int = _offset()
+    others: tuple[str, ...] = ()
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """All supertypes that the domain names."""
+        return () if self.parent is None else (self.parent, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +86,25 @@ class ForAll:
     offset: int = _offset()
 
 
-Condition = tuple["Literal | ForAll", ...]
-"""A conjunction."""
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """An existentially quantified conjunction."""
+
+    variables: tuple[TypedName, ...]
+    body: Condition
+    offset: int = _offset()
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """A disjunction of conjunctions; without parts it is false."""
+
+    parts: tuple[Condition, ...]
+    offset: int = _offset()
+
+
+Condition = tuple["Literal | ForAll | Exists | Or", ...]
+"""A conjunction. Negation stands in literals only: the reader moves it inwards and rewrites implications."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +144,19 @@ class Schema:
     offset: int = _offset()
 
 
+@dataclass(frozen=True, slots=True)
+class Axiom:
+    """A rule for a derived predicate: in every state, the atom is true for each binding whose condition holds.
+
+    An atom of a derived predicate is true only if some axiom says so.
+    """
+
+    predicate: str
+    parameters: tuple[TypedName, ...]
+    condition: Condition
+    offset: int = _offset()
+
+
 @dataclass(frozen=True)
 class Domain:
     """A checked domain; `types` starts with `object` and lists every supertype before its subtypes."""
@@ -132,11 +168,18 @@ class Domain:
     predicates: tuple[Predicate, ...]
     functions: tuple[Function, ...]
     schemas: tuple[Schema, ...]
+    axioms: tuple[Axiom, ...] = ()
+    warnings: tuple[str, ...] = field(default=(), compare=False)
     file: str = field(default="<text>", compare=False)
 
     def ancestors(self, name: str) -> frozenset[str]:
         """The type itself and all its supertypes."""
         return self._ancestors[name]
+
+    @cached_property
+    def derived(self) -> frozenset[str]:
+        """Names of the derived predicates: those with axioms."""
+        return frozenset(axiom.predicate for axiom in self.axioms)
 
     def fits(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
         """Whether everything of the types `types` has one of the types `wanted`."""
@@ -150,7 +193,7 @@ class Domain:
     def _ancestors(self) -> dict[str, frozenset[str]]:
         sets: dict[str, frozenset[str]] = {}
         for entry in self.types:  # supertypes first
-            sets[entry.name] = (sets[entry.parent] if entry.parent is not None else frozenset()) | {entry.name}
+            sets[entry.name] = frozenset({entry.name}).union(*(sets[parent] for parent in entry.parents))
         return sets
 
 

@@ -7,12 +7,15 @@ from decimal import Decimal
 
 from saltus.pddl.structures import (
     OBJECT,
+    Axiom,
     Condition,
     Cost,
     Domain,
     Effect,
+    Exists,
     ForAll,
     Literal,
+    Or,
     Problem,
     Schema,
     TypedName,
@@ -24,13 +27,14 @@ def write_domain(domain: Domain) -> str:
     lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(domain.requirements)})"]
     declared = [entry for entry in domain.types if entry.name != OBJECT]
     if declared:
-        lines += ["  (:types", *(f"    {entry.name} - {entry.parent}" for entry in declared), "  )"]
+        lines += ["  (:types", *(f"    {entry.name} - {type_text(entry.parents)}" for entry in declared), "  )"]
     if domain.constants:
         lines += ["  (:constants", *(f"    {_typed(entry)}" for entry in domain.constants), "  )"]
     lines += ["  (:predicates", *(f"    ({_signature(p.name, p.parameters)})" for p in domain.predicates), "  )"]
     if domain.functions:
         functions = (f"    ({_signature(f.name, f.parameters)}) - number" for f in domain.functions)
         lines += ["  (:functions", *functions, "  )"]
+    lines += [_axiom(axiom) for axiom in domain.axioms]
     for schema in domain.schemas:
         lines += _schema(schema)
     return "\n".join([*lines, ")", ""])
@@ -69,13 +73,21 @@ def _literal(literal: Literal) -> str:
 
 
 def _condition(condition: Condition) -> str:
-    parts = [
-        f"(forall ({' '.join(_typed(v) for v in part.variables)}) {_condition(part.body)})"
-        if isinstance(part, ForAll)
-        else _literal(part)
-        for part in condition
-    ]
-    return f"(and {' '.join(parts)})" if parts else "(and)"
+    return f"(and {' '.join(part_text(part) for part in condition)})" if condition else "(and)"
+
+
+def part_text(part: Literal | ForAll | Exists | Or) -> str:
+    """PDDL text of one part of a condition."""
+    if isinstance(part, Literal):
+        return _literal(part)
+    if isinstance(part, Or):
+        return f"({' '.join(['or', *(_condition(inner) for inner in part.parts)])})"
+    word = "forall" if isinstance(part, ForAll) else "exists"
+    return f"({word} ({' '.join(_typed(v) for v in part.variables)}) {_condition(part.body)})"
+
+
+def _axiom(axiom: Axiom) -> str:
+    return f"  (:derived ({_signature(axiom.predicate, axiom.parameters)}) {_condition(axiom.condition)})"
 
 
 def _effect(effect: Effect) -> str:

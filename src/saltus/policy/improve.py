@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch, successor_state
 from saltus.task import Action, State, Task
-from saltus.task.reference import changes
+from saltus.task.reference import changes, is_applicable
 from saltus.task.task import EQUALITY
 
 TREES = (
@@ -96,7 +96,10 @@ def drop_loops(task: Task, actions: Sequence[Action]) -> list[Action]:
 
 @dataclass(frozen=True)
 class _Ground:
-    """A ground action as sets of atom codes; effects of a `conditional` one are computed in each state."""
+    """A ground action as sets of atom codes; effects of a `conditional` one are computed in each state.
+
+    If the task has formulas or derived atoms (`uses_adl`), so is whether it applies.
+    """
 
     action: Action
     wanted: frozenset[int]
@@ -104,6 +107,7 @@ class _Ground:
     adds: frozenset[int]
     deletes: frozenset[int]
     conditional: bool
+    uses_adl: bool
 
     @classmethod
     def of(cls, task: Task, action: Action) -> _Ground:
@@ -115,7 +119,7 @@ class _Ground:
                 arguments = (action.arguments[term] if term >= 0 else ~term for term in literal.terms)
                 codes[literal.positive].add(task.encode(literal.predicate, arguments))
         unwanted, wanted = codes
-        adds, deletes = (set(), set()) if schema.is_conditional else changes(task, frozenset(), action)
+        adds, deletes = (set(), set()) if schema.is_conditional or task.uses_adl else changes(task, frozenset(), action)
         return cls(
             action,
             frozenset(wanted),
@@ -123,12 +127,20 @@ class _Ground:
             frozenset(adds),
             frozenset(deletes),
             schema.is_conditional,
+            task.uses_adl,
         )
 
-    def applicable(self, atoms: set[int]) -> bool:
+    def applicable(self, task: Task, atoms: set[int]) -> bool:
+        if self.uses_adl:
+            return is_applicable(task, State(atoms), self.action)
         return self.wanted <= atoms and self.unwanted.isdisjoint(atoms)
 
     def apply(self, task: Task, atoms: set[int]) -> None:
+        if self.uses_adl:
+            after = successor_state(task, State(atoms), self.action)
+            atoms.clear()
+            atoms.update(after)
+            return
         adds, deletes = changes(task, frozenset(atoms), self.action) if self.conditional else (self.adds, self.deletes)
         atoms -= deletes
         atoms |= adds
@@ -145,7 +157,7 @@ def drop_redundant(task: Task, actions: Sequence[Action], expired: Callable[[], 
         rest: list[_Ground] = []
         after = set(atoms)
         for step in plan[i + 1 :]:
-            if step.applicable(after):
+            if step.applicable(task, after):
                 step.apply(task, after)
                 rest.append(step)
         if positive <= after and negative.isdisjoint(after):

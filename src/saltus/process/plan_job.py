@@ -93,6 +93,8 @@ class PlanJob(Job[PlanResult]):
     lookahead: tuple[str, ...] = ()
     """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy has its own, of which only `roles` can be
     set; policies of `prefix` are taken as they are."""
+    strict: bool = False
+    """Whether flaws of domain and problem that can be mended are errors."""
 
     def __post_init__(self) -> None:
         if self.lookahead and self.policy not in YARDSTICK_NAMES:

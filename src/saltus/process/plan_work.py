@@ -16,13 +16,13 @@ from typing import Any
 
 from saltus.errors import NoPolicyError, PolicyError
 from saltus.lookahead import LookaheadSpec
-from saltus.pddl import Domain, Source, parse_domain, parse_problem
+from saltus.pddl import Domain
 from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
 from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_learned, open_policy
 from saltus.process.limits import limit_memory, limit_threads
 from saltus.process.plan_job import PlanJob, plan_message, yardstick_method
 from saltus.process.worker import Worker
-from saltus.task import Plan, Task, build_task
+from saltus.task import Plan, Task, load
 
 PAUSE = 0.05
 """Least number of seconds between two messages with figures, unless there is a new plan."""
@@ -74,8 +74,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
 
 def read_task(job: PlanJob) -> Task:
     """The task of the job's files."""
-    domain = parse_domain(Source.from_file(job.domain))
-    return build_task(domain, parse_problem(Source.from_file(job.problem), domain))
+    return load(job.domain, job.problem, strict=job.strict)
 
 
 def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from saltus.task.plan import Plan, format_plan, parse_plan, read_plan, write_plan
     from saltus.task.state import Goal, State
     from saltus.task.suite import Split, Suite, find_suite, find_suites
-    from saltus.task.task import EQUALITY, Action, Effect, Literal, Schema, Task
+    from saltus.task.task import EQUALITY, Action, Axiom, Effect, Exists, Literal, Schema, Task
     from saltus.task.validate import Verdict, validate
 else:
     __getattr__ = names_later(
@@ -19,7 +19,7 @@ else:
             "plan": "Plan format_plan parse_plan read_plan write_plan",
             "state": "Goal State",
             "suite": "Split Suite find_suite find_suites",
-            "task": "EQUALITY Action Effect Literal Schema Task",
+            "task": "EQUALITY Action Axiom Effect Exists Literal Schema Task",
             "validate": "Verdict validate",
         },
     )
@@ -27,7 +27,9 @@ else:
 __all__ = [
     "EQUALITY",
     "Action",
+    "Axiom",
     "Effect",
+    "Exists",
     "Goal",
     "Literal",
     "Plan",

@@ -1,41 +1,40 @@
 """Stage `task`: from `Domain` and `Problem` to `Task`.
 
-Names become numbers. Universal preconditions and goals are expanded over the objects; universal effects stay lifted.
-Cost: one sort of the initial atoms; everything else is linear in the size of the domain and the goal.
+Names become numbers. Universal preconditions and goals over literals are expanded over the objects; universal effects
+stay lifted, and other formulas become nested conditions (`formulas.py`) or derived atoms (`goals.py`). Cost: one
+sort of the initial atoms; everything else is linear in the size of the domain and the goal.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus.errors import UnsupportedError
+from saltus.pddl import Axiom as NamedAxiom
 from saltus.pddl import Condition, Domain, ForAll, Problem, Source, parse_domain, parse_problem
 from saltus.pddl import Literal as NamedLiteral
+from saltus.pddl.axioms import strata
 from saltus.pddl.structures import EQUALS
+from saltus.task.formulas import MAX_VARIABLES, Conjunction, Formulas, is_simple, rules_of
+from saltus.task.goals import MAX_EXPANSION, GoalParts, goal_parts, refuse_expansion
 from saltus.task.state import Goal, State
-from saltus.task.task import EQUALITY, Effect, Literal, Schema, Task
+from saltus.task.task import EQUALITY, Axiom, Effect, Literal, Schema, Task
 
-MAX_EXPANSION = 1_000_000
-"""Largest number of literals that a universal precondition or goal may expand to."""
 MAX_ARITY = 62
 """Largest number of arguments of a predicate: with two objects, more would not fit into a code."""
-MAX_VARIABLES = 64
-"""Largest number of parameters of a schema plus variables of one of its effects; the kernel's matcher recurses over
-them."""
 
 
-def load(domain: str | os.PathLike[str] | Domain, problem: str | os.PathLike[str]) -> Task:
-    """Task of a domain (file, or already read) and a problem file."""
+def load(domain: str | os.PathLike[str] | Domain, problem: str | os.PathLike[str], *, strict: bool = False) -> Task:
+    """Task of a domain (file, or already read) and a problem file; if `strict`, every flaw in a file is an error."""
     if not isinstance(domain, Domain):
-        domain = parse_domain(Source.from_file(domain))
-    return build_task(domain, parse_problem(Source.from_file(problem), domain))
+        domain = parse_domain(Source.from_file(domain, strict=strict))
+    return build_task(domain, parse_problem(Source.from_file(problem, strict=strict), domain))
 
 
 def build_task(domain: Domain, problem: Problem) -> Task:
@@ -53,6 +52,7 @@ class _Compiler:
         self.entries = entries
         self.object_number = {entry.name: i for i, entry in enumerate(entries)}
         self.predicate_number = {entry.name: i for i, entry in enumerate(domain.predicates)}
+        self.formulas = Formulas(self._literal, self._types, domain.file)
         declared = {entry.name: i for i, entry in enumerate(domain.types)}
         unions = dict.fromkeys(entry.types for entry in entries if len(entry.types) > 1)
         self.alternatives = [*((name,) for name in declared), *unions]
@@ -63,13 +63,17 @@ class _Compiler:
     def task(self) -> Task:
         domain, problem = self.domain, self.problem
         self._check_sizes()
-        arity = np.array([len(entry.parameters) for entry in domain.predicates], np.int32)
+        changed = (e.literals for schema in domain.schemas for e in schema.effects)
+        fluent_names = domain.derived | {literal.predicate for literals in changed for literal in literals}
+        goal = goal_parts(domain, problem, fluent_names, self._objects)
+        for axiom in goal.axioms:
+            self.predicate_number[axiom.predicate] = len(self.predicate_number)
+        declared = [len(entry.parameters) for entry in domain.predicates]
+        arity = np.array([*declared, *(len(axiom.parameters) for axiom in goal.axioms)], np.int32)
         offsets = self._code_offsets(arity)
         schemas = tuple(self._schema(number) for number in range(len(domain.schemas)))
-        fluent = np.zeros(len(arity), bool)
-        for schema in schemas:
-            for effect in schema.effects:
-                fluent[[literal.predicate for literal in (*effect.adds, *effect.deletes)]] = True
+        fluent = np.array([name in fluent_names for name in self.predicate_number], bool)
+        fluent[len(domain.predicates) :] = True
         static, initial = self._initial_atoms(arity, fluent, offsets)
         is_a = self._is_a()
         task = Task(
@@ -79,15 +83,19 @@ class _Compiler:
             types=tuple(" or ".join(types) for types in self.alternatives),
             is_a=is_a,
             object_type=np.array([self.type_number[entry.types] for entry in self.entries], np.int32),
+            predicates=tuple(self.predicate_number),
             arity=arity,
             fluent=fluent,
             code_offset=offsets,
             static_atoms=static,
             schemas=schemas,
+            axioms=self._axioms((*domain.axioms, *goal.axioms)),
             initial_state=State(initial),
             goal=Goal(()),
         )
-        object.__setattr__(task, "goal", self._goal(task))  # needs the static atoms of the finished task
+        # Both need the finished task.
+        object.__setattr__(task, "goal", self._goal(task, goal))
+        object.__setattr__(task, "initial_state", task.completed(initial))
         return task
 
     def _check_sizes(self) -> None:
@@ -111,8 +119,8 @@ class _Compiler:
         domain, declared = self.domain, self.declared
         is_a = np.eye(len(self.alternatives), dtype=bool)
         for number, entry in enumerate(domain.types):
-            if entry.parent is not None:
-                is_a[number] |= is_a[declared[entry.parent]]
+            for parent in entry.parents:
+                is_a[number] |= is_a[declared[parent]]
         for number in range(len(declared), len(self.alternatives)):
             types = self.alternatives[number]
             is_a[number, : len(declared)] = is_a[[declared[name] for name in types], : len(declared)].all(axis=0)
@@ -124,11 +132,11 @@ class _Compiler:
         total = 0
         offsets = [0]
         count = len(self.entries)
-        for predicate, number in zip(self.domain.predicates, arity.tolist(), strict=True):
+        for name, number in zip(self.predicate_number, arity.tolist(), strict=True):
             total += count**number
             if total >= 2**62:
                 raise UnsupportedError(
-                    f"{self.problem.file}: predicate {predicate.name!r} with {number:,} arguments over "
+                    f"{self.problem.file}: predicate {name!r} with {number:,} arguments over "
                     f"{count:,} objects (more than 2^62 ground atoms)"
                 )
             offsets.append(total)
@@ -181,23 +189,51 @@ class _Compiler:
         for effect in source.effects:
             inner = {**slots, **{entry.name: len(slots) + i for i, entry in enumerate(effect.variables)}}
             literals = [(literal.positive, self._literal(literal, inner)) for literal in effect.literals]
+            condition, nested = self._condition(effect.condition, inner)
             effects.append(
                 Effect(
                     tuple(self._types(entry.types) for entry in effect.variables),
-                    self._conjunction(effect.condition, inner),
+                    condition,
                     tuple(literal for positive, literal in literals if positive),
                     tuple(literal for positive, literal in literals if not positive),
+                    nested,
                 )
             )
+        precondition, nested = self._condition(source.precondition, slots)
         return Schema(
             source.name,
             tuple(self._types(entry.types) for entry in source.parameters),
-            self._conjunction(source.precondition, slots),
+            precondition,
             tuple(effects),
+            nested,
         )
 
-    def _conjunction(self, condition: Condition, slots: Mapping[str, int]) -> tuple[Literal, ...]:
-        return tuple(dict.fromkeys(self._literal(literal, slots) for literal in self._expand(condition)))
+    def _condition(self, condition: Condition, slots: Mapping[str, int]) -> Conjunction:
+        """Literals and nested conditions; universal quantifiers over literals are expanded."""
+        simple = tuple(part for part in condition if is_simple(part))
+        others = tuple(part for part in condition if not is_simple(part))
+        return self.formulas.conjunction((*self._expand(simple), *others), slots, len(slots))
+
+    def _axioms(self, named: Sequence[NamedAxiom]) -> tuple[Axiom, ...]:
+        """Rules of all axioms, those of lower strata first."""
+        stratum = {name: number for number, names in enumerate(strata(named)) for name in names}
+        axioms: list[Axiom] = []
+        for axiom in sorted(named, key=lambda entry: stratum[entry.predicate]):
+            slots = {entry.name: i for i, entry in enumerate(axiom.parameters)}
+            for rule in rules_of(axiom.condition):
+                variables = [self._types(entry.types) for entry in axiom.parameters]
+                own: list[tuple[int, ...]] = []
+                condition, nested = self.formulas.conjunction(rule, slots, len(slots), own)
+                axioms.append(
+                    Axiom(
+                        self.predicate_number[axiom.predicate],
+                        (*variables, *own),
+                        condition,
+                        nested,
+                        stratum[axiom.predicate],
+                    )
+                )
+        return tuple(axioms)
 
     def _literal(self, literal: NamedLiteral, slots: Mapping[str, int]) -> Literal:
         terms = tuple(slots[term] if term in slots else ~self.object_number[term] for term in literal.terms)
@@ -210,7 +246,7 @@ class _Compiler:
         for literal in self._expansion(condition, {}, 1):
             literals.append(literal)
             if len(literals) > MAX_EXPANSION:
-                self._refuse_expansion()
+                refuse_expansion(self.problem)
         return literals
 
     def _expansion(self, condition: Condition, bound: Mapping[str, str], copies: int) -> Iterator[NamedLiteral]:
@@ -224,22 +260,18 @@ class _Compiler:
                 objects = [self._objects(entry.types) for entry in part.variables]
                 inner = copies * prod(len(entry) for entry in objects)
                 if inner > MAX_EXPANSION:
-                    self._refuse_expansion()
+                    refuse_expansion(self.problem)
                 for values in product(*objects):
                     yield from self._expansion(part.body, {**bound, **dict(zip(names, values, strict=True))}, inner)
-            else:
+            elif isinstance(part, NamedLiteral):
                 terms = tuple(bound.get(term, term) for term in part.terms) if bound else part.terms
                 yield NamedLiteral(part.predicate, terms, part.positive) if bound else part
 
-    def _refuse_expansion(self) -> NoReturn:
-        limit = f"'forall' that expands to more than {MAX_EXPANSION:,} literals"
-        raise UnsupportedError(f"{self.problem.file}: {limit}")
-
-    def _goal(self, task: Task) -> Goal:
+    def _goal(self, task: Task, parts: GoalParts) -> Goal:
         positive: list[int] = []
         negative: list[int] = []
-        impossible = False
-        for literal in self._expand(self.problem.goal):
+        impossible = parts.impossible
+        for literal in parts.literals:
             arguments = [self.object_number[term] for term in literal.terms]
             if literal.predicate == EQUALS:
                 impossible |= (arguments[0] == arguments[1]) != literal.positive

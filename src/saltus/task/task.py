@@ -3,6 +3,8 @@
 Objects, types, predicates and schemas are numbered in the order of the domain and problem files, constants before
 objects. Nothing is grounded: terms of a schema's literals are parameter numbers (>= 0) or ~object (< 0). Static
 predicates, which no effect mentions, store their atoms in one sorted array each; atoms of fluent predicates are codes.
+Derived predicates are fluent: a state holds the derived atoms that follow from its other atoms. Conjuncts of the goal
+that are no literals become derived atoms, whose predicates follow those of the domain.
 """
 
 from __future__ import annotations
@@ -40,31 +42,62 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
+class Exists:
+    """A nested condition: some binding of `variables` makes all literals and nested conditions true; or none does, if
+    it is not `positive`.
+
+    The variables, listed by their types, are numbered after those around the condition.
+    """
+
+    variables: tuple[tuple[int, ...], ...]
+    literals: tuple[Literal, ...]
+    nested: tuple[Exists, ...] = ()
+    positive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """Atoms added and deleted for each binding of `variables` whose `condition` holds before the action.
 
-    The variables are numbered after the schema's parameters.
+    The variables are numbered after the schema's parameters. `nested` is part of the condition.
     """
 
     variables: tuple[tuple[int, ...], ...]
     condition: tuple[Literal, ...]
     adds: tuple[Literal, ...]
     deletes: tuple[Literal, ...]
+    nested: tuple[Exists, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """An action schema. `parameters` lists the admissible types of each parameter."""
+    """An action schema. `parameters` lists the admissible types of each parameter; `nested` is part of the
+    precondition."""
 
     name: str
     parameters: tuple[tuple[int, ...], ...]
     precondition: tuple[Literal, ...]
     effects: tuple[Effect, ...]
+    nested: tuple[Exists, ...] = ()
 
     @property
     def is_conditional(self) -> bool:
         """Whether an effect has a condition or variables of its own."""
-        return any(effect.variables or effect.condition for effect in self.effects)
+        return any(effect.variables or effect.condition or effect.nested for effect in self.effects)
+
+
+@dataclass(frozen=True, slots=True)
+class Axiom:
+    """A rule that makes an atom true. Its first variables are the atom's arguments, in order.
+
+    Axioms of one stratum depend on each other at most positively; they are computed after all lower strata.
+    """
+
+    predicate: int
+    variables: tuple[tuple[int, ...], ...]
+    condition: tuple[Literal, ...]
+    nested: tuple[Exists, ...]
+    stratum: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +112,8 @@ class Task:
     is_a: NDArray[np.bool_]
     """[types, types]: whether everything of the first type is of the second type."""
     object_type: NDArray[np.int32]
+    predicates: tuple[str, ...]
+    """Predicates of the domain, followed by those of derived goal atoms."""
     arity: NDArray[np.int32]
     fluent: NDArray[np.bool_]
     code_offset: NDArray[np.int64]
@@ -86,6 +121,8 @@ class Task:
     static_atoms: tuple[NDArray[np.int32], ...]
     """One sorted [atoms, arity] array per predicate; empty for fluent predicates."""
     schemas: tuple[Schema, ...]
+    axioms: tuple[Axiom, ...]
+    """By stratum, lowest first."""
     initial_state: State
     goal: Goal
 
@@ -119,7 +156,7 @@ class Task:
     def atom_name(self, code: int) -> str:
         """Readable atom, such as `(on b1 b2)`."""
         predicate, *arguments = self.decode(code)
-        return f"({' '.join((self.domain.predicates[predicate].name, *(self.objects[i] for i in arguments)))})"
+        return f"({' '.join((self.predicates[predicate], *(self.objects[i] for i in arguments)))})"
 
     def atom(self, text: str) -> int:
         """Code of a readable atom, `(on b1 b2)` or `on b1 b2`; unknown names raise an `InputError`."""
@@ -135,12 +172,40 @@ class Task:
         return self.encode(predicate, (self.object_number[argument] for argument in arguments))
 
     def state(self, atoms: Iterable[str]) -> State:
-        """State with these readable fluent atoms."""
+        """State with these readable fluent atoms, and the derived atoms that follow from them."""
         codes = [self.atom(text) for text in atoms]
         for code in codes:
             if not self.fluent[self.decode(code)[0]]:
                 raise InputError(f"{self.atom_name(code)} is static and cannot be part of a state")
-        return State(codes)
+        return self.completed(codes)
+
+    def completed(self, codes: Iterable[int]) -> State:
+        """State with these fluent atoms and the derived atoms that follow; derived ones among `codes` are dropped."""
+        state = State(codes)
+        if not self.axioms:
+            return state
+        from saltus.task.kernel_task import derive  # needs this module
+
+        return derive(self, state)
+
+    @property
+    def derived(self) -> frozenset[int]:
+        """Numbers of the derived predicates."""
+        return frozenset(axiom.predicate for axiom in self.axioms) | frozenset(
+            self.predicate_number[name] for name in self.domain.derived
+        )
+
+    @property
+    def has_derived_goals(self) -> bool:
+        """Whether a conjunct of the goal is no literal of the domain, but a derived atom that stands for a formula."""
+        return len(self.predicates) > len(self.domain.predicates)
+
+    @property
+    def uses_adl(self) -> bool:
+        """Whether some condition is more than a conjunction of literals, or a predicate is derived."""
+        return bool(self.axioms) or any(
+            schema.nested or any(effect.nested for effect in schema.effects) for schema in self.schemas
+        )
 
     def make_goal(self, positive: Iterable[int], negative: Iterable[int] = ()) -> Goal:
         """Goal from codes. Static literals are decided here: true ones are dropped, a false one makes it impossible."""
@@ -251,8 +316,6 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
 
 
 _STATIC_CODES = PerObject(_static_codes)
-_PREDICATE_NUMBER = PerObject[Task, dict[str, int]](
-    lambda task: _numbered(entry.name for entry in task.domain.predicates)
-)
+_PREDICATE_NUMBER = PerObject[Task, dict[str, int]](lambda task: _numbered(task.predicates))
 _OBJECT_NUMBER = PerObject[Task, dict[str, int]](lambda task: _numbered(task.objects))
 _SCHEMA_NUMBER = PerObject[Task, dict[str, int]](lambda task: _numbered(entry.name for entry in task.schemas))

@@ -2,21 +2,22 @@
 
 Takes a task and a plan, replays the plan on sets of names taken from the parsed domain and problem, and says at which
 step which condition fails. It deliberately shares nothing with the kernel or with the integer task, so a mistake there
-cannot hide here. Cost: the length of the plan times the size of a precondition, with `forall` over all objects.
+cannot hide here. Formulas are evaluated as the domain and the problem state them; derived atoms are computed in states
+where a condition asks for one. Cost: the length of the plan times the size of a precondition, with quantifiers over all
+objects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 
-from saltus.pddl import Condition, Domain, ForAll, Literal, Problem, Schema, TypedName
+from saltus.pddl import Condition, Domain, Exists, ForAll, Literal, Or, Problem, Schema
 from saltus.pddl.structures import EQUALS
+from saltus.pddl.writer import part_text
+from saltus.task.derivation import Atom, Solver
 from saltus.task.plan import Plan
 from saltus.task.task import Task
-
-Atom = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class _Judge:
         self.problem = problem
         self.types = {entry.name: entry.types for entry in (*domain.constants, *problem.objects)}
         self.schemas = {schema.name: schema for schema in domain.schemas}
+        self.solver = Solver(domain, self.types)
+        self.derived: set[Atom] | None = None  # in the state at hand, once a condition asks for a derived atom
 
     def judge(self, plan: Plan) -> Verdict:
         atoms: set[Atom] = set(self.problem.initial_atoms(self.domain))
@@ -88,36 +91,46 @@ class _Judge:
                 return f"{value!r} is of type {' or '.join(self.types[value])}, not {' or '.join(entry.types)}"
         return None
 
-    def _bindings(self, variables: tuple[TypedName, ...], bound: Mapping[str, str]) -> Iterator[dict[str, str]]:
-        domains = [
-            [name for name, types in self.types.items() if self.domain.fits(types, entry.types)] for entry in variables
-        ]
-        for values in product(*domains):
-            yield {**bound, **{entry.name: value for entry, value in zip(variables, values, strict=True)}}
-
     def _failing(self, condition: Condition, bound: Mapping[str, str], atoms: set[Atom]) -> Iterator[str]:
-        """False literals of the condition, as text."""
+        """False parts of the condition, as text."""
         for part in condition:
             if isinstance(part, ForAll):
-                for inner in self._bindings(part.variables, bound):
+                for inner in self.solver.bindings(part.variables, bound):
                     yield from self._failing(part.body, inner, atoms)
-                continue
-            atom = _ground(part, bound)
-            true = atom[1] == atom[2] if part.predicate == EQUALS else atom in atoms
-            if true != part.positive:
-                text = f"({' '.join(atom)})"
-                yield text if part.positive else f"(not {text})"
+            elif not self._part_holds(part, bound, atoms):
+                yield part_text(_bound_part(part, bound))
+
+    def _holds(self, condition: Condition, bound: Mapping[str, str], atoms: set[Atom]) -> bool:
+        return all(self._part_holds(part, bound, atoms) for part in condition)
+
+    def _part_holds(self, part: Literal | ForAll | Exists | Or, bound: Mapping[str, str], atoms: set[Atom]) -> bool:
+        if isinstance(part, Literal):
+            return self._is_true(_ground(part, bound), atoms) == part.positive
+        if isinstance(part, Or):
+            return any(self._holds(inner, bound, atoms) for inner in part.parts)
+        found = (self._holds(part.body, inner, atoms) for inner in self.solver.bindings(part.variables, bound))
+        return any(found) if isinstance(part, Exists) else all(found)
+
+    def _is_true(self, atom: Atom, atoms: set[Atom]) -> bool:
+        if atom[0] == EQUALS:
+            return atom[1] == atom[2]
+        if atom[0] not in self.domain.derived:
+            return atom in atoms
+        if self.derived is None:
+            self.derived = self.solver.derived(atoms)
+        return atom in self.derived
 
     def _apply(self, schema: Schema, bound: Mapping[str, str], atoms: set[Atom]) -> None:
         added: set[Atom] = set()
         deleted: set[Atom] = set()
         for effect in schema.effects:
-            for inner in self._bindings(effect.variables, bound):
-                if next(self._failing(effect.condition, inner, atoms), None) is None:
+            for inner in self.solver.bindings(effect.variables, bound):
+                if self._holds(effect.condition, inner, atoms):
                     for literal in effect.literals:
                         (added if literal.positive else deleted).add(_ground(literal, inner))
         atoms -= deleted
         atoms |= added
+        self.derived = None
 
     def _price(self, schema: Schema, bound: Mapping[str, str]) -> tuple[str | None, float]:
         total = 0.0
@@ -134,3 +147,12 @@ class _Judge:
 
 def _ground(literal: Literal, bound: Mapping[str, str]) -> Atom:
     return (literal.predicate, *(bound.get(term, term) for term in literal.terms))
+
+
+def _bound_part(part: Literal | ForAll | Exists | Or, bound: Mapping[str, str]) -> Literal | ForAll | Exists | Or:
+    """The part with objects in place of variables."""
+    if isinstance(part, Literal):
+        return replace(part, terms=_ground(part, bound)[1:])
+    if isinstance(part, Or):
+        return replace(part, parts=tuple(tuple(_bound_part(entry, bound) for entry in inner) for inner in part.parts))
+    return replace(part, body=tuple(_bound_part(entry, bound) for entry in part.body))

@@ -271,6 +271,7 @@ def test_the_better_half_goes_on_until_one_is_left(ferries: Path, tmp_path: Path
         sorted(CANDIDATES),
         sorted(order[:4]),
         sorted(order[:2]),
+        ["iw-roles"],
     ]
     assert "iw" not in names[8:]
     assert contest.state.ended_by == "the winner's last validations solved every problem, and plans got no shorter"
@@ -312,14 +313,34 @@ def test_an_incomplete_winner_is_tried_with_another_seed_and_the_better_one_kept
         order = ["iw-seed-4", "iw"] if better else ["iw", "iw-seed-4"]
         contest = opened(ferries, tmp_path / str(better), Script(by_rank(order, complete=False)), seed=3)
         contest.play()
-        assert [entry.kind for entry in contest.state.rounds[-2:]] == ["winner", "restart"]
-        assert list(contest.state.rounds[-1].targets) == ["iw-seed-4", "iw-frozen"]
+        kinds = [entry.kind for entry in contest.state.rounds]
+        assert kinds[3:6] == ["winner", "roles", "restart"]
+        assert list(contest.state.rounds[5].targets) == ["iw-seed-4", "iw-frozen"]
         assert contest.state.candidate("iw-frozen").start == "iw"
         assert contest.state.candidate("iw-frozen").configuration.lookahead.frozen_goals == "strong"
         assert contest.state.candidate("iw-seed-4").seed == 4
         assert contest.state.winner == order[0]
         assert contest.policy.read_text() == f"{order[0]} 10"
         assert contest.state.ended_by == "the time limit"
+
+
+@pytest.mark.parametrize("nodes", [90, 100, 110])
+def test_a_winner_that_plays_no_worse_with_roles_and_has_smaller_trees_keeps_to_them(
+    ferries: Path, tmp_path: Path, nodes: int
+) -> None:
+    def solves(name: str, episode: int) -> Validation:
+        solved = 10 if name.startswith("iw-free-dead-ends") else 5
+        size = nodes if name.endswith("-roles") else 100
+        return Validation(episode, Coverage(10, solved, 10, 100, None, size), Coverage(0, 0, 0, 0), 0.0)
+
+    contest = opened(ferries, tmp_path / "out", Script(solves))
+    contest.play()
+    chosen = "iw-free-dead-ends-roles" if nodes < 100 else "iw-free-dead-ends"
+    assert contest.state.winner == chosen
+    assert contest.policy.read_text().split()[0] == chosen
+    assert contest.state.candidate("iw-free-dead-ends-roles").start == "iw-free-dead-ends"
+    assert contest.state.candidate("iw-free-dead-ends-roles").configuration.lookahead.roles == 8
+    assert "the winner's last validations" in contest.state.ended_by
 
 
 @pytest.mark.parametrize("validating", [2.0, 40.0])
@@ -481,7 +502,7 @@ def test_time_is_divided_by_the_clock(ferries: Path, tmp_path: Path) -> None:
     assert [seconds for _, seconds in asked[:8]] == [44.0] * 8
     assert contest.state.used == pytest.approx(2000, abs=12)
     assert contest.is_out_of_time
-    assert [entry.kind for entry in contest.state.rounds] == ["halving"] * 3 + ["winner", "restart"]
+    assert [entry.kind for entry in contest.state.rounds] == ["halving"] * 3 + ["winner", "roles", "restart"]
     assert any("longer" in line or "time limit" in line for line in contest.summary())
 
 

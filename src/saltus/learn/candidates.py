@@ -58,6 +58,9 @@ FEW_PROBLEMS = 40
 
 SIMILAR = 60
 
+ROLES = 8
+"""Objects of a role that the winner sees if it plays no worse with them."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -83,8 +86,14 @@ class Candidate:
 
     def with_frozen_goals(self) -> Candidate | None:
         """The candidate's policy, to go on with frozen goals; None if it has them, or cannot have them."""
-        settings = (*self.settings, "lookahead.frozen_goals=strong")
-        found = Candidate(f"{self.name}-frozen", self.config, settings, self.seed, self.name)
+        return self._variant("frozen", "lookahead.frozen_goals=strong")
+
+    def with_roles(self) -> Candidate | None:
+        """The candidate's policy with few objects of every role; None if it has that already, or cannot have it."""
+        return self._variant("roles", f"lookahead.roles={ROLES}")
+
+    def _variant(self, suffix: str, setting: str) -> Candidate | None:
+        found = Candidate(f"{self.name}-{suffix}", self.config, (*self.settings, setting), self.seed, self.name)
         try:
             return found if found.configuration != self.configuration else None
         except ConfigurationError:

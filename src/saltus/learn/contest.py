@@ -4,7 +4,7 @@ Takes a folder of problems; gives the folder of a policy. Every candidate (`cand
 `candidates/NAME`, trained by jobs in processes of their own. Successive halving: all train for equal shares of the
 time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
 not steadily, it is also tried with another seed and, if it does not solve everything, with frozen goals, and the best
-is kept.
+is kept. Before that, it is validated with few objects of every role, and keeps to that if it plays no worse.
 
     contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
     policy.safetensors    the best policy so far, of whichever run
@@ -26,8 +26,9 @@ from typing import Any
 
 from saltus.errors import ConfigurationError, InputError, plural
 from saltus.files import WriteError, write_whole
+from saltus.learn.candidates import ROLES as ROLES_SHOWN
 from saltus.learn.candidates import Candidate
-from saltus.learn.contest_state import HALVING, LAST, RESTART, WINNER, ContestState, Round
+from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, WINNER, ContestState, Round
 from saltus.learn.folder import RunFolder
 from saltus.learn.log import read_log
 from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
@@ -167,7 +168,15 @@ class Contest:
         kinds = [entry.kind for entry in state.rounds]
         alone = state.contestants[0] if len(state.contestants) == 1 else ""
         least = 1.0 if state.budget.unit == "episodes" else self._overhead(state.contestants) + LEAST_SHARE
-        if alone in state.stable:
+        base = alone and (state.candidate(alone).start or alone)
+        shown = None
+        if (base in state.stable or (alone and WINNER in kinds)) and ROLES not in kinds and left >= least:
+            shown = state.candidate(alone).with_roles() if self._standings[alone].best is not None else None
+        if shown is not None:
+            self._add([shown])
+            state.rounds.append(Round(ROLES, {shown.name: LEAST_SHARE}))
+            self._say("round", f"round {len(state.rounds)}: {shown.name}: {alone} with {ROLES_SHOWN} objects of a role")
+        elif base in state.stable:
             state.ended_by = STABLE
         elif left < least and kinds:
             state.ended_by = TIME_LIMIT
@@ -175,13 +184,10 @@ class Contest:
             self._add_round(HALVING, state.contestants, left, halvings(len(state.contestants)) + 2)
         elif alone and WINNER not in kinds and alone not in state.finished:
             self._add_round(WINNER, state.contestants, left, 2)
-        elif alone and RESTART not in kinds and needs_restart(self._standings[alone]):
+        elif alone and RESTART not in kinds and needs_restart(self._standings[base]):
             winner = state.candidate(alone)
             frozen = None if self._standings[alone].is_complete else winner.with_frozen_goals()
-            for again in (entry for entry in (winner.restarted(), frozen) if entry is not None):
-                state.candidates.append(again)
-                state.contestants.append(again.name)
-                self._look_at(again.name)
+            self._add([entry for entry in (winner.restarted(), frozen) if entry is not None])
             goes_on = self.slots > 1 and alone not in state.finished
             self._add_round(RESTART, state.contestants[not goes_on :], left, 1)
         elif alone not in state.finished:
@@ -189,6 +195,13 @@ class Contest:
         else:
             state.ended_by = DONE
         self._save()
+
+    def _add(self, candidates: Sequence[Candidate]) -> None:
+        """Adds candidates to a contest that goes on."""
+        for candidate in candidates:
+            self.state.candidates.append(candidate)
+            self.state.contestants.append(candidate.name)
+            self._look_at(candidate.name)
 
     def _add_round(self, kind: str, names: Sequence[str], left: float, parts: int) -> None:
         """Adds a round that takes one of so many equal parts of what is left."""

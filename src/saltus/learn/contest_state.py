@@ -20,8 +20,8 @@ from saltus.model.tensor_file import DamageError, parse_json
 FILE = "contest.json"
 VERSION = 1
 UNITS = ("seconds", "episodes")
-HALVING, WINNER, RESTART, LAST = "halving", "winner", "restart", "last"
-KINDS = (HALVING, WINNER, RESTART, LAST)
+HALVING, WINNER, ROLES, RESTART, LAST = "halving", "winner", "roles", "restart", "last"
+KINDS = (HALVING, WINNER, ROLES, RESTART, LAST)
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Round:
     """Some candidates that train for equal shares."""
 
     kind: str
-    """halving: the better half goes on; winner: the winner goes on; restart: so does the winner with another seed,
-    or with frozen goals; last: the best of them goes on."""
+    """halving: the better half goes on; winner: the winner goes on; roles: it is validated with few objects of every
+    role; restart: so does the winner with another seed, or with frozen goals; last: the best of them goes on."""
     targets: dict[str, float]
     """What each run may have used at the end of the round, in all; by name."""
     done: list[str] = field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from saltus.domains import generate_problem
 from saltus.domains.checks import check_problem
 from saltus.domains.registry import DOMAINS
 from saltus.errors import InputError
-from saltus.grow import Grower, goals, problem_text
+from saltus.grow import Grower, Grown, goals, problem_text
 from saltus.grow.draft import Draft, Relations
 from saltus.grow.goals import find_guides, goal_of_state, search_goal, search_with_guides, walk
 from saltus.grow.guides import Guide, atom_counts
@@ -210,6 +211,18 @@ def test_varied_problems_keep_their_objects() -> None:
     for task in made:
         assert task.objects in given
         assert problem_text(task) != given[task.objects]
+
+
+def test_smaller_problems_are_made_if_none_of_the_size_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    finished = Grower._finished
+
+    def only_small(grower: Grower, draft: Draft, check: Callable[[], None], *, unproven: bool = False) -> Grown | None:
+        return finished(grower, draft, check, unproven=unproven) if len(draft) <= 18 else None
+
+    monkeypatch.setattr(Grower, "_finished", only_small)
+    made = Grower(HAULED[0].domain, HAULED, seed=3).grow(4, 4.0)
+    assert made
+    assert all(12 < len(task.objects) <= 18 for task in made)
 
 
 def test_times_one_gives_problems_of_the_given_sizes() -> None:

@@ -113,7 +113,8 @@ class Grower:
         self, count: int, times: float = 4.0, check: Check = lambda: None, *, unproven: bool = False
     ) -> list[Task]:
         """Up to `count` tasks with between times/2 and `times` times the objects of the largest given task, and always
-        more than it, smallest first; with `times` 1, others of the given sizes. There may be fewer, even none.
+        more than it, smallest first; with `times` 1, others of the given sizes. There may be fewer, even none. Where
+        none of this size can be made, smaller ones are.
 
         All are solvable. With `unproven`, tasks without a known plan are kept where the search that should find it
         fails on given problems, too, so that its failure says nothing.
@@ -131,6 +132,8 @@ class Grower:
         for attempt in range(TRIES * count):
             if made == count:
                 return
+            if times > 1 and attempt and attempt % count == 0 and not made:
+                times, least = 1 + (times - 1) / 3, 1.0
             share = (attempt % count + self.rng.random()) / count
             target = round(largest * (least + (times - least) * share))
             found = self._grown(max(target, largest + 1 if times > 1 else 2), times, attempt, check, unproven)

@@ -69,7 +69,8 @@ def _project(situation: Situation, spec: LookaheadSpec) -> Projection | None:
 def _kernel_moves(situation: Situation, projection: Projection | None, spec: LookaheadSpec) -> _kernel.FreeMoves | None:
     if not spec.free_moves:
         return None
-    moves = find_free_moves(situation.task) if projection is None else projection.small.moves
+    task, _, _ = situation
+    moves = find_free_moves(task) if projection is None else projection.small.moves
     return None if moves is None else moves.kernel
 
 

@@ -54,7 +54,7 @@ def larger_problems(
         if len(inside) >= count:
             break
     chosen = inside or sorted(outside, key=lambda task: abs(len(task.objects) - objects * most))[:count]
-    return _spread(sorted(chosen, key=lambda task: len(task.objects)), count)
+    return spread_evenly(sorted(chosen, key=lambda task: len(task.objects)), count)
 
 
 def similar_problems(domain: Domain, objects: int, count: int, seed: int = 0) -> list[Task]:
@@ -108,7 +108,7 @@ def _registered(name: str) -> Domain:
     return parse_domain(Source.from_file(DOMAINS[name].path))
 
 
-def _spread(tasks: Sequence[Task], count: int) -> list[Task]:
+def spread_evenly(tasks: Sequence[Task], count: int) -> list[Task]:
     """`count` tasks, spread evenly over the list, including the first and the last."""
     if len(tasks) <= count:
         return list(tasks)

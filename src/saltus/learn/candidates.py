@@ -58,7 +58,7 @@ FEW_PROBLEMS = 40
 
 SIMILAR = 60
 
-ROLES = 8
+SHOWN_PER_ROLE = 8
 """Objects of a role that the winner sees if it plays no worse with them."""
 
 
@@ -90,7 +90,7 @@ class Candidate:
 
     def with_roles(self) -> Candidate | None:
         """The candidate's policy with few objects of every role; None if it has that already, or cannot have it."""
-        return self._variant("roles", f"lookahead.roles={ROLES}")
+        return self._variant("roles", f"lookahead.roles={SHOWN_PER_ROLE}")
 
     def _variant(self, suffix: str, setting: str) -> Candidate | None:
         found = Candidate(f"{self.name}-{suffix}", self.config, (*self.settings, setting), self.seed, self.name)

@@ -26,8 +26,7 @@ from typing import Any
 
 from saltus.errors import ConfigurationError, InputError, plural
 from saltus.files import WriteError, write_whole
-from saltus.learn.candidates import ROLES as ROLES_SHOWN
-from saltus.learn.candidates import Candidate
+from saltus.learn.candidates import SHOWN_PER_ROLE, Candidate
 from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, WINNER, ContestState, Round
 from saltus.learn.folder import RunFolder
 from saltus.learn.log import read_log
@@ -175,7 +174,9 @@ class Contest:
         if shown is not None:
             self._add([shown])
             state.rounds.append(Round(ROLES, {shown.name: LEAST_SHARE}))
-            self._say("round", f"round {len(state.rounds)}: {shown.name}: {alone} with {ROLES_SHOWN} objects of a role")
+            self._say(
+                "round", f"round {len(state.rounds)}: {shown.name}: {alone} with {SHOWN_PER_ROLE} objects of a role"
+            )
         elif base in state.stable:
             state.ended_by = STABLE
         elif left < least and kinds:

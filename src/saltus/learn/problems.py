@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from saltus.domains.generated import spread_evenly
 from saltus.errors import InputError
 from saltus.grow.given import read_given, reason_against
 from saltus.learn.config import Configuration
@@ -84,9 +85,7 @@ def spread(tasks: Sequence[Task], most: int) -> list[Task]:
     if most == 0 or len(tasks) <= most:
         return list(tasks)
     ordered = sorted(tasks, key=lambda task: len(task.objects))
-    if most == 1:
-        return ordered[-1:]
-    return [ordered[i * (len(ordered) - 1) // (most - 1)] for i in range(most)]
+    return ordered[-1:] if most == 1 else spread_evenly(ordered, most)
 
 
 def held_out_text(problems: int) -> str:

@@ -352,20 +352,14 @@ def find_colours(task: Task, state: State, goal: Goal) -> list[int]:
 
 def schema_literals(task: Task) -> Iterator[Literal]:
     """All literals of all schemas and axioms, at any depth."""
-    nested: list[Exists] = []
     for schema in task.schemas:
         yield from schema.precondition
-        nested += schema.nested
         for effect in schema.effects:
             yield from (*effect.condition, *effect.adds, *effect.deletes)
-            nested += effect.nested
     for axiom in task.axioms:
         yield from axiom.condition
-        nested += axiom.nested
-    while nested:
-        entry = nested.pop()
+    for entry in task.nested_conditions():
         yield from entry.literals
-        nested += entry.nested
 
 
 def _numbered(keys: Sequence[object]) -> list[int]:

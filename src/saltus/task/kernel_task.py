@@ -103,20 +103,14 @@ def _variables(condition: Exists) -> set[int]:
 
 def _all_types(task: Task) -> Iterator[tuple[int, ...]]:
     """Types of all variables of the task."""
-    waiting: list[Exists] = []
     for schema in task.schemas:
         yield from schema.parameters
-        waiting += schema.nested
         for effect in schema.effects:
             yield from effect.variables
-            waiting += effect.nested
     for axiom in task.axioms:
         yield from axiom.variables
-        waiting += axiom.nested
-    while waiting:
-        entry = waiting.pop()
+    for entry in task.nested_conditions():
         yield from entry.variables
-        waiting += entry.nested
 
 
 def _build(task: Task) -> _Copy:

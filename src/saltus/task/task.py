@@ -9,7 +9,7 @@ that are no literals become derived atoms, whose predicates follow those of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -203,9 +203,21 @@ class Task:
     @property
     def uses_adl(self) -> bool:
         """Whether some condition is more than a conjunction of literals, or a predicate is derived."""
-        return bool(self.axioms) or any(
-            schema.nested or any(effect.nested for effect in schema.effects) for schema in self.schemas
-        )
+        return bool(self.axioms) or next(self.nested_conditions(), None) is not None
+
+    def nested_conditions(self) -> Iterator[Exists]:
+        """All nested conditions of schemas, effects and axioms, at any depth."""
+        waiting: list[Exists] = []
+        for schema in self.schemas:
+            waiting += schema.nested
+            for effect in schema.effects:
+                waiting += effect.nested
+        for axiom in self.axioms:
+            waiting += axiom.nested
+        while waiting:
+            entry = waiting.pop()
+            yield entry
+            waiting += entry.nested
 
     def make_goal(self, positive: Iterable[int], negative: Iterable[int] = ()) -> Goal:
         """Goal from codes. Static literals are decided here: true ones are dropped, a false one makes it impossible."""

@@ -143,6 +143,12 @@ class TestCandidates:
         assert {spec.lookahead.dead_ends: spec.training.searches for spec in specs} == {"successors": 0, "relaxed": 4}
         assert {entry.seed for entry in candidates_for(small_tasks("ferry", 2), "cpu", seed=7)} == {7}
 
+    def test_a_validation_takes_a_tenth_of_the_time_at_most(self) -> None:
+        tasks = small_tasks("blocksworld", 2)
+        limited = candidates_for(tasks, "cuda", seconds=600)
+        assert {entry.configuration.training.validation_limit for entry in limited} == {60}
+        assert {entry.configuration.training.validation_limit for entry in candidates_for(tasks, "cuda")} == {0}
+
     def test_settings_change_all_and_merge_those_that_they_make_equal(self) -> None:
         tasks = small_tasks("ferry", 2)
         wide = candidates_for(tasks, "cpu", ["embedding=24"])

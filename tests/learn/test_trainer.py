@@ -468,7 +468,7 @@ def test_an_interrupted_episode_changes_nothing() -> None:
 def test_an_endless_validation_is_interrupted_and_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = small_tasks("blocksworld", 4)
 
-    def endless(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, take_goals: bool, check: Any) -> Coverage:
+    def endless(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, check: Any, **_: Any) -> Coverage:
         while True:
             is_validating.append(True)
             check()
@@ -503,6 +503,25 @@ def test_measuring_asks_before_every_jump() -> None:
     with pytest.raises(KeyError, match="stop"):
         measure(policy, [chain(90, goal=89)], 10**9, check=check)
     assert calls.asked == 21
+
+
+def test_what_is_not_solved_in_time_counts_as_unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="flat"))
+    near, away = chain(90, goal=1), chain(90, goal=5)
+    assert measure(policy, [near, away], 10**9, until=-1.0) == Coverage(2, 1, 1, 1, nodes=2)
+    assert measure(policy, [near, away], 10**9).solved == 2
+    limits: list[float] = []
+
+    def measured(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, until: float, **_: Any) -> Coverage:
+        limits.append(until)
+        return Coverage(len(tasks), len(tasks), 1, 1)
+
+    monkeypatch.setattr("saltus.learn.trainer.measure", measured)
+    for seconds in (0, 3600):
+        settings = [*SHORT, f"validation_limit={seconds}"]
+        Trainer(load_configuration("tiny", settings), [near], [near], [near], [near], seed=7).validate()
+    assert limits[:3] == [np.inf] * 3
+    assert limits[3] == limits[4] == limits[5] < np.inf
 
 
 def test_validation_follows_the_rule_for_goal_states() -> None:

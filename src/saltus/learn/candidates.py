@@ -58,6 +58,9 @@ FEW_PROBLEMS = 40
 
 SIMILAR = 60
 
+LONGEST_VALIDATION = 0.1
+"""Share of the time of a contest that a validation may take; problems not solved by then count as unsolved."""
+
 SHOWN_PER_ROLE = 8
 """Objects of a role that the winner sees if it plays no worse with them."""
 
@@ -100,9 +103,13 @@ class Candidate:
             return None
 
 
-def shared_settings(tasks: Sequence[Task], device: str) -> tuple[str, ...]:
-    """What all candidates for some training problems have in common; `device` is cpu or cuda."""
+def shared_settings(tasks: Sequence[Task], device: str, seconds: float = 0.0) -> tuple[str, ...]:
+    """What all candidates for some training problems have in common; `device` is cpu or cuda.
+
+    `seconds` is the time of the contest; 0 if it is not limited.
+    """
     found = [*SHARED, *(CPU if device == "cpu" else ())]
+    found.append(f"training.validation_limit={LONGEST_VALIDATION * seconds:g}")
     found.append(f"training.cost={'costs' if any(task.has_costs for task in tasks) else 'actions'}")
     if any(len(task.goal.negative) for task in tasks):
         found.append("encoding.negative_goals=true")
@@ -111,12 +118,15 @@ def shared_settings(tasks: Sequence[Task], device: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def candidates_for(tasks: Sequence[Task], device: str, settings: Sequence[str] = (), seed: int = 0) -> list[Candidate]:
+def candidates_for(
+    tasks: Sequence[Task], device: str, settings: Sequence[str] = (), seed: int = 0, seconds: float = 0.0
+) -> list[Candidate]:
     """The candidates for some training problems, each changed by the user's settings `key=value`.
 
-    Those modulo free moves are left out if no problem has any.
+    Those modulo free moves are left out if no problem has any. `seconds` is the time of the contest; 0 if it is not
+    limited.
     """
-    common = (*shared_settings(tasks, device), *settings)
+    common = (*shared_settings(tasks, device, seconds), *settings)
     has_free_moves = any(find_free_moves(task) is not None for task in tasks)
     found: dict[Configuration, Candidate] = {}
     refused: list[ConfigurationError] = []

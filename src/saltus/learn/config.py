@@ -167,6 +167,9 @@ class TrainingSpec:
     validation_problems: int = 0
     """Most validation problems that are used, spread over their sizes; 0 for all. A key: where there are many, most of
     the time would be spent on them."""
+    validation_limit: float = 0.0
+    """Longest time of a validation in seconds, 0 for no limit: problems that are not solved by then count as unsolved.
+    A key: a policy that wanders through large problems would take up the time of the run."""
     # Departure: as in planning, and for the same reason (`policy/rollout.py`).
     validation_takes_goals: bool = True
     """Whether validation takes a goal state of the tree whatever its Q-value, as planning does (the paper: false)."""
@@ -224,7 +227,7 @@ class TrainingSpec:
             **dict.fromkeys(("searches",), 0),
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
-            **dict.fromkeys(("validation_problems", "far_problems"), 0),
+            **dict.fromkeys(("validation_problems", "validation_limit", "far_problems"), 0),
             **dict.fromkeys(("generated_problems", "curriculum"), 0),
             **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds", "cost_scale"), 0),
             **dict.fromkeys(("cost_per_jump",), 0),

@@ -80,12 +80,13 @@ def open_contest(
     else:
         RunFolder(root).check_new()
         problems = problems or load_problems(folder, load_configuration(None, READING))
-        candidates = candidates_for(problems.training, place, settings, seed or 0)
+        limit = budget or Budget(SECONDS[place])
+        in_seconds = limit.unit == "seconds"
+        seconds = limit.amount if in_seconds else 0.0
+        candidates = candidates_for(problems.training, place, settings, seed or 0, seconds)
         for message in problems.warnings:
             warn(message)
-        limit = budget or Budget(SECONDS[place])
         begun = clock()
-        in_seconds = limit.unit == "seconds"
         until = begun + GROWING_SHARE * limit.amount if in_seconds else math.inf
         make_folder(root)
         make_folder(root / "candidates")

@@ -14,6 +14,7 @@ count as reasons to stop, so they leave the weights alone; but their policies ca
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import deque
@@ -460,8 +461,9 @@ class Trainer:
     def validate(self) -> Validation:
         """How the current policy does; the larger problems are tried only if it solves most of the others."""
         policy, spec, started = self.policy(), self.spec, time.monotonic()
-        held_out = self._measure(policy, self.held_out)
-        larger = self._measure_larger(policy, held_out) if held_out.share >= spec.larger_from else None
+        until = started + (spec.validation_limit or math.inf)
+        held_out = self._measure(policy, self.held_out, until)
+        larger = self._measure_larger(policy, held_out, until) if held_out.share >= spec.larger_from else None
         td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
         if self._is_regular(self.episode):  # validations by time must not change what the regular ones say
             self._td_errors.clear()
@@ -475,15 +477,16 @@ class Trainer:
         self.validation_seconds = self._validated_at - started
         return result
 
-    def _measure(self, policy: Policy, tasks: Sequence[Task]) -> Coverage:
+    def _measure(self, policy: Policy, tasks: Sequence[Task], until: float) -> Coverage:
         takes_goals = self.spec.validation_takes_goals or policy is not self._policy
-        return measure(policy, tasks, self.spec.validation_jumps, take_goals=takes_goals, check=self._check)
+        jumps = self.spec.validation_jumps
+        return measure(policy, tasks, jumps, take_goals=takes_goals, until=until, check=self._check)
 
-    def _measure_larger(self, policy: Policy, held_out: Coverage) -> Coverage:
+    def _measure_larger(self, policy: Policy, held_out: Coverage, until: float) -> Coverage:
         """Coverage of the larger problems, those far larger included: they count as unsolved where others are."""
-        larger = self._measure(policy, self.larger)
+        larger = self._measure(policy, self.larger, until)
         if held_out.share == larger.share == 1:
-            return larger + self._measure(policy, self.far)
+            return larger + self._measure(policy, self.far, until)
         return replace(larger, problems=larger.problems + len(self.far))
 
     def measure_goal_count(self, interrupt: Callable[[], bool] = never) -> Validation | None:
@@ -496,8 +499,8 @@ class Trainer:
     def _measure_goal_count(self) -> Validation:
         policy = GoalCountPolicy(np.random.default_rng(0), self.configuration.lookahead)
         with_larger = self.best is not None and self.best.larger is not None
-        held_out = self._measure(policy, self.held_out)
-        larger = self._measure_larger(policy, held_out) if with_larger else None
+        held_out = self._measure(policy, self.held_out, math.inf)
+        larger = self._measure_larger(policy, held_out, math.inf) if with_larger else None
         return Validation(self.episode, held_out, larger, 0.0)
 
     @property

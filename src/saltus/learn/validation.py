@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
@@ -59,10 +61,12 @@ def measure(
     least_jumps: int,
     *,
     take_goals: bool = True,
+    until: float = math.inf,
     check: Callable[[], None] = lambda: None,
 ) -> Coverage:
     """Coverage of greedy rollouts that avoid visited states and, with `take_goals`, take every goal state they see.
 
+    Rollouts that go on at the time `until` of the monotonic clock have failed; every rollout makes at least one jump.
     `check` is called before every jump; what it raises ends the measurement.
     """
     rule = DeadEndRule.when_playing(policy.lookahead)
@@ -87,6 +91,8 @@ def measure(
                 costs[i] += sum(tasks[i].action_cost(action) for action in step.actions)
             if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:
                 rollouts[i].ending = Ending.STUCK
+        if time.monotonic() >= until:
+            break
     solved = [i for i, rollout in enumerate(rollouts) if rollout.ending is Ending.SOLVED]
     has_costs = any(task.has_costs for task in tasks)
     return Coverage(

@@ -4,7 +4,8 @@
 
 RUNS is what `saltus train-all` writes: DOMAIN/RUN/policy.safetensors. The best run solves the most validation and
 larger problems together, then with the fewest actions, as for the checkpoints within a run. DOMAIN=RUN names the run
-instead, where further generated problems have told runs apart that validation could not.
+instead, where further generated problems have told runs apart that validation could not. A run that is a contest
+(`saltus train FOLDER --out DOMAIN/RUN`) has a card that shows its rounds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 
 from saltus.graph.encodings import method_name
 from saltus.learn.config import Configuration, configuration_of, differences, plain_values
+from saltus.learn.contest_state import FILE as CONTEST_FILE
+from saltus.learn.contest_state import ContestState
 from saltus.learn.validation import Validation
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy.catalogue import POLICIES
@@ -49,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             parser.error(f"{options.runs}: {name} has no run {named}; there are {', '.join(candidates)}")
         run = named or max(candidates, key=lambda entry: rank(candidates[entry].record))
         save_policy(options.out / f"{name}.safetensors", candidates[run], half=True)
-        text = make_card(name, candidates[run], candidates, options.source, is_named=bool(named))
+        contest = read_contest(options.runs / name / run)
+        table = runs_table(candidates) if contest is None else contest_table(contest)
+        text = make_card(name, candidates[run], table, options.source, is_named=bool(named))
         (options.out / f"{name}.md").write_text(text, encoding="utf-8")
         print(name, run, coverage_text(candidates[run].record))
 
@@ -85,11 +90,9 @@ def settings_text(record: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={values[section][key]}" for name in names for section, key in [name.split(".")])
 
 
-def make_card(
-    name: str, policy: PolicyFile, candidates: Mapping[str, PolicyFile], source: str, *, is_named: bool
-) -> str:
-    """The card of a policy: how it was made, the runs it was chosen from, its validation curve."""
-    return f"{describe(name, policy, source, is_named=is_named)}\n{runs_table(candidates)}\n{curve_table(policy)}"
+def make_card(name: str, policy: PolicyFile, table: str, source: str, *, is_named: bool) -> str:
+    """The card of a policy: how it was made, a table of the runs it was chosen from, its validation curve."""
+    return f"{describe(name, policy, source, is_named=is_named)}\n{table}\n{curve_table(policy)}"
 
 
 def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> str:
@@ -138,6 +141,18 @@ def played_text(policy: PolicyFile) -> list[str]:
     ]
     listed = ", ".join(f"lookahead.{name}={getattr(policy.lookahead, name)}" for name in names)
     return [f"  Set after training: {listed}."] if names else []
+
+
+def read_contest(folder: Path) -> ContestState | None:
+    """The contest in a folder; None if the folder holds an ordinary run."""
+    return ContestState.read(folder) if (folder / CONTEST_FILE).is_file() else None
+
+
+def contest_table(contest: ContestState) -> str:
+    """The rounds of a contest: how the candidates stood after each, best first."""
+    lines = ["| round | validation of the candidates' best checkpoints so far, best first |", "|---|---|"]
+    lines += [f"| {number} | {'; '.join(entry.scores)} |" for number, entry in enumerate(contest.rounds, 1)]
+    return "\n".join([*lines, ""])
 
 
 def runs_table(candidates: Mapping[str, PolicyFile]) -> str:

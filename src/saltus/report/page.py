@@ -135,8 +135,10 @@ def _training(report: Report) -> str:
     if report.validation is None:
         return ""
     drawn = training(report.runs)
+    chosen = f"<h3>Contests</h3>\n{table_html(report.contests, 'contests')}\n" if report.contests is not None else ""
     return (
-        f'<div class="plots small">{"".join(drawn)}</div>\n<h3>Runs</h3>\n{table_html(report.validation, "validation")}'
+        f'{chosen}<div class="plots small">{"".join(drawn)}</div>\n'
+        f"<h3>Runs</h3>\n{table_html(report.validation, 'validation')}"
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from saltus.bench.records import read_records
 from saltus.report.compare import comparisons
+from saltus.report.contests import contest_table, read_contests
 from saltus.report.coverage import coverage_tables, outcome_table, unexplained_table
 from saltus.report.paper import Paper, read_paper
 from saltus.report.runs import RunGroup, coverage_of, read_runs
@@ -28,11 +29,12 @@ class Report:
     comparisons: tuple[Table, ...]
     runs: tuple[RunGroup, ...]
     validation: Table | None
+    contests: Table | None
     paper: Paper = field(repr=False)
 
     def tables(self) -> list[Table]:
         """All tables, in reading order."""
-        found = [self.unexplained, *self.coverage, self.outcomes, *self.comparisons, self.validation]
+        found = [self.unexplained, *self.coverage, self.outcomes, *self.comparisons, self.contests, self.validation]
         return [table for table in found if table is not None]
 
     def to_json(self) -> dict[str, Any]:
@@ -73,16 +75,18 @@ def make_report(files: Sequence[str | os.PathLike[str]], runs: Sequence[str | os
     read = [read_records(path) for path in files]
     series, warnings = make_series(read)
     groups, complaints = read_runs(os.fspath(run) for run in runs)
+    contests, ignored = read_contests(os.fspath(run) for run in runs)
     paper = read_paper()
     return Report(
         series=tuple(series),
-        warnings=(*(message for file in read for message in file.warnings), *warnings, *complaints),
+        warnings=(*(message for file in read for message in file.warnings), *warnings, *complaints, *ignored),
         unexplained=unexplained_table(series),
         coverage=tuple(coverage_tables(series, paper)),
         outcomes=outcome_table(series) if series else None,
         comparisons=tuple(comparisons(series)) if len(series) > 1 else (),
         runs=tuple(groups),
         validation=validation_table(groups),
+        contests=contest_table(contests),
         paper=paper,
     )
 

@@ -282,8 +282,8 @@ def test_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--planner", "fd"], "--planner fd: expected one of policy, lama"),
-        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search, --greedy, --improve or"),
-        (["--planner", "lama", "--greedy"], "cannot be combined with --policy, --search, --greedy, --improve or"),
+        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search, --greedy or"),
+        (["--planner", "lama", "--greedy"], "cannot be combined with --policy, --search, --greedy or"),
         (["--split", "nope"], "there is no split 'nope'"),
         (["--protocol", "ipc"], "--protocol ipc: expected one of paper, open"),
         (["--device", "tpu"], "--device tpu: expected one of"),
@@ -348,6 +348,23 @@ def test_lama(suites: Path, tmp_path: Path) -> None:
     records = records_of(out)
     assert [record.outcome for record in records[2:]] == ["time limit"] * 2
     assert len({record.configuration for record in records}) == 2
+
+
+@NEEDS_LAMA
+def test_all_iterations_of_lama(suites: Path, tmp_path: Path) -> None:
+    out = tmp_path / "records.jsonl"
+    options = [suites / "ferry", "--planner", "lama", "--split", "validation", "--time-limit", "6", "--out", out]
+    assert call(*options) == ExitCode.SUCCESS
+    assert call(*options, "--improve", "--jobs", "2") == ExitCode.SUCCESS
+    records = records_of(out)
+    first, improved = ({entry.problem: entry for entry in half} for half in (records[:2], records[2:]))
+    assert first.keys() == improved.keys()
+    for name, record in improved.items():
+        assert (record.outcome, record.method, record.improve) == ("plan found", "lama", True)
+        assert record.plan_length is not None
+        assert record.plan_length <= (first[name].plan_length or 0)
+        task = load(suites / "ferry" / "domain.pddl", suites / "ferry" / "validation" / f"{name}.pddl")
+        assert validate(task, read_plan(tmp_path / record.plan_file))
 
 
 @NEEDS_LAMA

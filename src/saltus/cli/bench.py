@@ -54,7 +54,9 @@ def bench(
             help="A bundled policy, a file, a run folder, random or goal-count; auto or a folder: any that fits."
         ),
     ] = AUTO,
-    planner: Annotated[str, typer.Option(help="policy, or lama for LAMA's first iteration as a baseline.")] = "policy",
+    planner: Annotated[
+        str, typer.Option(help="policy, or lama as a baseline: its first iteration; with --improve, all.")
+    ] = "policy",
     split: Annotated[list[str] | None, typer.Option(help="Run this split only (can be repeated).")] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Problems run in parallel (default: 1; on a cluster, all slots).", min=1)
@@ -95,11 +97,11 @@ def bench(
     job: PlanJob
     if planner == LamaJob.planner:
         find_driver()
-        if search is not None or improve or policy != AUTO or lookahead:
+        if search is not None or policy != AUTO or lookahead:
             raise ConfigurationError(
-                "--planner lama cannot be combined with --policy, --search, --greedy, --improve or --lookahead"
+                "--planner lama cannot be combined with --policy, --search, --greedy or --lookahead"
             )
-        job = LamaJob("", "", limits=limits, device="cpu", seed=seed, threads=share)
+        job = LamaJob("", "", limits=limits, device="cpu", seed=seed, threads=share, improve=improve)
     else:
         job = PlanJob(
             "",

@@ -117,7 +117,7 @@ def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> s
         f"  {record['largest_training_problem']} objects. No test problem was used.",
         f"- **Chosen by:** {coverage_text(record)}",
         f"  ({validation.held_out.actions:,} actions in the plans of the validation problems), at episode",
-        f"  {record['episode']}, seed {record['seed']}.",
+        f"  {record['episode']}, seed {record['seed']}{origin_text(record)}.",
         *(told_apart if is_named else []),
         f"- **Configuration:** {training['episodes']} episodes of {training['rollouts']} rollouts and "
         f"{training['steps']} steps",
@@ -131,6 +131,14 @@ def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> s
         "",
     ]
     return "\n".join(lines)
+
+
+def origin_text(record: Mapping[str, Any]) -> str:
+    """Which policy the run began with, if any."""
+    start = record.get("start")
+    if start is None:
+        return ""
+    return f"; it began with the policy of {Path(start['policy']).parent.name} at episode {start['episode']}"
 
 
 def played_text(policy: PolicyFile) -> list[str]:

@@ -143,7 +143,7 @@ class TestFrom:
         assert (start["policy"], start["seed"], start["episode"]) == (str(first), 0, 3)
         capsys.readouterr()
         assert command(["policies", str(out / "policy.safetensors"), "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)[0]["from"] == str(first)
+        assert json.loads(capsys.readouterr().out)[0]["from"] == "first, episode 3"
 
     def test_goes_on_whatever_has_become_of_the_policy(
         self, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

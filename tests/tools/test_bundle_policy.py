@@ -7,20 +7,41 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.learn.small import small_tasks
 from tools.bundle_policy import SOURCE, curve_table, describe, main
 
+from saltus.learn.candidates import candidates_for
+from saltus.learn.contest_state import HALVING, Budget, ContestState, Round
 from saltus.model.policy_file import load_policy_file
 from saltus.policy.catalogue import POLICIES, bundled_policies
 
 NAMED = {"floortile", "rovers", "spanner"}
 """Domains whose run was named, after further generated problems."""
 
+OWN = {
+    "delivery",
+    "depots",
+    "driverlog",
+    "freecell",
+    "goldminer",
+    "grid",
+    "grippers",
+    "logistics",
+    "reward",
+    "visitall",
+}
+"""Domains whose training problems are generated."""
+
+GENERATED = "our own generators"
+"""Where these come from."""
+
 
 @pytest.mark.parametrize("name", sorted(bundled_policies()))
 def test_cards_agree_with_their_policies(name: str) -> None:
     card = (POLICIES / f"{name}.md").read_text(encoding="utf-8")
     policy = load_policy_file(POLICIES / f"{name}.safetensors")
-    assert card.startswith(describe(name, policy, SOURCE, is_named=name in NAMED))
+    source = GENERATED if name in OWN else SOURCE
+    assert card.startswith(describe(name, policy, source, is_named=name in NAMED))
     assert card.endswith(curve_table(policy))
     assert f"| {policy.record['episode']} | " in card
 
@@ -44,6 +65,17 @@ def test_the_best_run_of_every_domain_is_bundled(tmp_path: Path, capsys: pytest.
     assert weights.keys() == made.keys()
     assert all(weights[name].equal(made[name]) for name in weights)
     assert re.search(r"^\| seed-1 \| defaults \|", (tmp_path / "out" / "ferry.md").read_text(), re.MULTILINE)
+
+
+def test_the_card_of_a_contest_shows_its_rounds(tmp_path: Path) -> None:
+    place_run(tmp_path / "runs", "depots", "contest")
+    state = ContestState("problems", 0, [], Budget(60.0), candidates_for(small_tasks("depots", 2), "cpu"), ["aiw"])
+    state.rounds = [Round(HALVING, {}, scores=["aiw: 5 of 5, 93 actions", "iw: 4 of 5, 90 actions"])]
+    state.write(tmp_path / "runs" / "depots" / "contest")
+    main([str(tmp_path / "runs"), "--out", str(tmp_path / "out"), "--source", GENERATED])
+    card = (tmp_path / "out" / "depots.md").read_text()
+    assert "| 1 | aiw: 5 of 5, 93 actions; iw: 4 of 5, 90 actions |" in card
+    assert "it began with the policy of aiw-dead-ends at episode 100" in card
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,15 @@ def facts(name: str, policy: PolicyDescription) -> dict[str, Any]:
         solved, problems = (policy.recorded("validation", part, key) for key in ("solved", "problems"))
         return "-" if solved is None or problems is None else f"{solved} of {problems}"
 
+    def origin() -> str:
+        from saltus.policy.catalogue import RUN_POLICY
+
+        path, episode = policy.recorded("start", "policy"), policy.recorded("start", "episode")
+        if path is None:
+            return "-"
+        run = Path(str(path)).parent.name if Path(str(path)).name == RUN_POLICY else str(path)
+        return run if episode is None else f"{run}, episode {episode}"
+
     return {
         "policy": name,
         "method": policy.method,
@@ -77,7 +86,7 @@ def facts(name: str, policy: PolicyDescription) -> dict[str, Any]:
         "layers": policy.model.layers,
         "weights": policy.weights,
         "seed": shown("seed"),
-        "from": shown("start", "policy"),
+        "from": origin(),
         "counts": policy.cost.unit,
         "episode": shown("episode"),
         "validation": coverage("held_out"),

@@ -32,6 +32,18 @@ def test_gpu_equals_plain(encoding: str, aggregation: str, arities: tuple[int, .
         assert_close([part.double().cpu() for part in found], wanted, 1e-4)
 
 
+@pytest.mark.parametrize(("precision", "tolerance"), [("tf32", 1e-2), ("bf16", 6e-2)])
+def test_gpu_in_lower_precisions(precision: str, tolerance: float) -> None:
+    """Values close to those of the plain twin, and not the same as in float32: the products are the ones asked for."""
+    network = network_of("ad", arities=FUSED, embedding=32, precision=precision)
+    batch = random_batch(7, FUSED, "ad", atoms=200)
+    wanted = results(network, batch, plain=True)
+    found = [part.double().cpu() for part in results(network.float().cuda(), batch, plain=False, device="cuda")]
+    assert_close(found[:2], wanted[:2], tolerance)
+    full = network_of("ad", arities=FUSED, embedding=32).float().cuda()
+    assert not torch.equal(results(full, batch, plain=False, device="cuda")[0].double().cpu(), found[0])
+
+
 def test_gpu_is_deterministic() -> None:
     """No atomics: the same batch gives the same bits."""
     network = network_of("ad", arities=FUSED, embedding=32).float().cuda()

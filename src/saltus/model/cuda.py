@@ -59,9 +59,12 @@ if is_available():
     @triton.jit
     def _dot(a, b, P: tl.constexpr):
         """Matrix product in the given precision, summed in float32."""
-        if P == "bf16":
-            return tl.dot(a.to(tl.bfloat16), b.to(tl.bfloat16))
-        return tl.dot(a, b, input_precision=P)
+        # One return: Triton would compile what follows another, with a precision that it does not know.
+        if P == "bf16":  # noqa: SIM108
+            product = tl.dot(a.to(tl.bfloat16), b.to(tl.bfloat16))
+        else:
+            product = tl.dot(a, b, input_precision=P)
+        return product
 
     @triton.jit
     def _mish(x):

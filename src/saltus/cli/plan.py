@@ -347,9 +347,4 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
 
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:
     """Whether a search could find a plan where the policy alone did not."""
-    if job.search or result.outcome is not Outcome.FAILED:
-        return False
-    from saltus.policy.rollout import Ending  # only here: it imports NumPy
-
-    is_unsolvable = result.detail == Ending.PROVEN_DEAD_END and not result.figures.jumps
-    return not is_unsolvable
+    return not job.search and result.outcome is Outcome.FAILED and not result.unsolvable

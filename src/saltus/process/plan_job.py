@@ -46,6 +46,8 @@ class PlanResult:
 
     outcome: Outcome
     detail: str = ""
+    unsolvable: bool = False
+    """Whether it is proven that there is no plan."""
     plan: Plan | None = field(default=None, repr=False)
     """The best plan; validated."""
     cost: float | None = None
@@ -222,6 +224,7 @@ class PlanResultBuilder:
             now = replace(now, plan=plan, cost=message["cost"], unit_cost=message["unit_cost"])
         elif event == "end":
             self.end = (Outcome(message["outcome"]), message["detail"])
+            now = replace(now, unsolvable=message.get("unsolvable", False))
         self.so_far = now
         if self.watch is not None:
             self.watch(message, now)

@@ -4,7 +4,7 @@
 {"event": "policy", …}    the policy has been loaded: name, method, device, warnings
 {"event": "figures", …}   all figures so far
 {"event": "plan", …}      a validated plan, better than those before
-{"event": "end", …}       outcome and detail
+{"event": "end", …}       outcome, detail, whether there is proof that no plan exists
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAUSE = 0.05
 
 
 def solve(worker: Worker) -> Mapping[str, Any]:
-    """Plans with a policy; returns outcome and detail, and sends everything else as it comes."""
+    """Plans with a policy; returns how that ended, and sends everything else as it comes."""
     job = PlanJob.from_json(worker.job)
     limit_threads(job.threads)
     start = time.monotonic()
@@ -69,7 +69,11 @@ def solve(worker: Worker) -> Mapping[str, Any]:
             shown = progress.plan
             worker.send("plan", **plan_message(shown, progress.cost, unit_cost=progress.unit_cost))
     send_figures()
-    return {"outcome": progress.outcome or Outcome.CRASH, "detail": progress.detail}
+    return {
+        "outcome": progress.outcome or Outcome.CRASH,
+        "detail": progress.detail,
+        "unsolvable": progress.unsolvable,
+    }
 
 
 def read_task(job: PlanJob) -> Task:

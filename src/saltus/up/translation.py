@@ -1,9 +1,11 @@
 """Stage `up`: a problem of unified-planning as PDDL, and plans back.
 
 Takes a problem; gives the text of domain and problem, and turns a plan for them into one with the problem's own actions
-and objects. unified-planning's `PDDLWriter` writes the text and knows which name stands for what. Three things are
+and objects. unified-planning's `PDDLWriter` writes the text and knows which name stands for what. Four things are
 prepared for it:
 
+- *Plan length.* As a metric it becomes no metric, rather than costs of 1: plans are short where there are no costs, and
+  policies for the domain without costs fit.
 - *Initial values.* The writer asks for the value of every ground fluent, of which a ternary one over 1,000 objects has
   a thousand million. It is shown the true and the numeric ones only: PDDL takes the others to be false.
 - *Goals.* The writer cannot write a goal that is constant. Those that are true are left out; one that is false makes
@@ -58,12 +60,15 @@ def has_false_goal(problem: Problem) -> bool:
 
 
 class _View:
-    """What the writer sees of a problem: all of it but initial values that are false, and goals that are true."""
+    """What the writer sees of a problem: all but false initial values, true goals, and plan length as a metric."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.goals = [goal for goal in problem.goals if not goal.simplify().is_true()]
         self.initial_values = dict(_initial_values(problem))
+        self.quality_metrics = [
+            metric for metric in problem.quality_metrics if not metric.is_minimize_sequential_plan_length()
+        ]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._problem, name)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,7 @@ from saltus.cli.options import (
 )
 from saltus.cli.plan_writer import PlanWriter
 from saltus.cli.progress import fitting
+from saltus.cli.standard_input import input_name, plain_files
 from saltus.errors import plural
 from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
@@ -97,6 +99,7 @@ def plan(
     job = PlanJob(
         str(domain),
         str(problem),
+        names=(input_name(domain), input_name(problem)),
         policy=policy,
         limits=limits_of(protocol, time_limit, memory_limit, max_jumps),
         search=search_of(search, protocol),
@@ -108,11 +111,12 @@ def plan(
         threads=threads,
         strict=strict,
     )
-    job = adapted(job, protocol, time_limit)
     writer = PlanWriter(plan_file, numbered=improve)
-    writer.check(domain, problem, Path(policy), Path(policy) / RUN_POLICY)
-    started = timestamp()
-    result = watched(job, writer)
+    with plain_files(domain, problem) as files:
+        job = adapted(replace(job, domain=str(files[0]), problem=str(files[1])), protocol, time_limit)
+        writer.check(*files, Path(policy), Path(policy) / RUN_POLICY)
+        started = timestamp()
+        result = watched(job, writer)
     show_messages(result)
     if json:
         from saltus.bench.record import make_record
@@ -120,7 +124,7 @@ def plan(
         record = make_record(
             job,
             result,
-            problem=(str(domain), "", str(problem)),
+            problem=(input_name(domain), "", input_name(problem)),
             configuration=job.configuration(),
             protocol=protocol,
             plan_file=writer.last_name(),
@@ -159,6 +163,7 @@ def ipc_plan(
     job = PlanJob(
         str(domain),
         str(task),
+        names=(input_name(domain), input_name(task)),
         policy=FALLBACK,
         prefix=str(knowledge),
         limits=limits_of("open", time_limit, memory_limit, None),
@@ -170,8 +175,10 @@ def ipc_plan(
         threads=threads,
     )
     writer = PlanWriter(plan_file, numbered=False)
-    writer.check(domain, task, *numbered_files(knowledge))
-    result = watched(job, writer)
+    with plain_files(domain, task) as files:
+        job = replace(job, domain=str(files[0]), problem=str(files[1]))
+        writer.check(*files, *numbered_files(knowledge))
+        result = watched(job, writer)
     show_messages(result)
     show_result(job, result, writer)
     return result.exit_code

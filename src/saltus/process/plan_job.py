@@ -79,6 +79,8 @@ class PlanJob(Job[PlanResult]):
     """File."""
     problem: str
     """File."""
+    names: tuple[str, str] | None = None
+    """Names of domain and problem in messages (default: those of the files)."""
     policy: str = AUTO
     """A yardstick, the name of a bundled policy, a file, a run folder, or `auto`: the bundled one for the domain."""
     prefix: str | None = None

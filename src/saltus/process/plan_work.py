@@ -16,13 +16,13 @@ from typing import Any
 
 from saltus.errors import NoPolicyError, PolicyError
 from saltus.lookahead import LookaheadSpec
-from saltus.pddl import Domain
+from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
 from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_learned, open_policy
 from saltus.process.limits import limit_memory, limit_threads
 from saltus.process.plan_job import PlanJob, plan_message, yardstick_method
 from saltus.process.worker import Worker
-from saltus.task import Plan, Task, load
+from saltus.task import Plan, Task, build_task
 
 PAUSE = 0.05
 """Least number of seconds between two messages with figures, unless there is a new plan."""
@@ -78,7 +78,9 @@ def solve(worker: Worker) -> Mapping[str, Any]:
 
 def read_task(job: PlanJob) -> Task:
     """The task of the job's files."""
-    return load(job.domain, job.problem, strict=job.strict)
+    names = job.names or (job.domain, job.problem)
+    domain = parse_domain(Source.from_file(job.domain, names[0], strict=job.strict))
+    return build_task(domain, parse_problem(Source.from_file(job.problem, names[1], strict=job.strict), domain))
 
 
 def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]]:

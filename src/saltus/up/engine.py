@@ -43,7 +43,7 @@ from saltus.policy.planning import Planner, plan_stepwise
 from saltus.process import Message, PlanJob, PlanResult, Stop, run_job
 from saltus.task import build_task
 from saltus.task.plan import cost_text
-from saltus.up.fit import PROBLEM_NAME, read_domain, signatures, translate_for
+from saltus.up.fit import DOMAIN_NAME, PROBLEM_NAME, read_domain, signatures, translate_for
 from saltus.up.translation import Translation, has_false_goal
 
 FEATURES = {
@@ -256,6 +256,7 @@ class SaltusEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
             job = PlanJob(
                 domain,
                 problem,
+                names=(DOMAIN_NAME, PROBLEM_NAME),
                 policy=policy,
                 limits=call.limits,
                 search=self.search,

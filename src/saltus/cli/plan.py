@@ -137,7 +137,7 @@ def plan(
 
 
 def ipc_plan(
-    knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files DK.1, DK.2, …")],
+    knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files DK.1, DK.2, …, or one such file.")],
     domain: DomainFile,
     task: ProblemFile,
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="File for the plan.")],
@@ -146,11 +146,12 @@ def ipc_plan(
     improve: Annotated[
         bool, typer.Option("--improve", help="Replace PLAN with better plans as they are found.")
     ] = False,
+    numbered: Annotated[bool, typer.Option("--numbered", help="Write PLAN.1, PLAN.2, … instead of PLAN.")] = False,
     device: Device = "auto",
     threads: Threads = None,
     seed: Seed = 0,
 ) -> int:
-    """Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …
+    """Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …, or DK.
 
     If the greedy rollout fails or makes no progress, a search follows. Without an intact policy, goal-count takes its
     place. The default limits are 30 minutes and 8 GiB.
@@ -174,10 +175,10 @@ def ipc_plan(
         lookahead=FALLBACK_LOOKAHEAD.settings,
         threads=threads,
     )
-    writer = PlanWriter(plan_file, numbered=False)
+    writer = PlanWriter(plan_file, numbered=numbered)
     with plain_files(domain, task) as files:
         job = replace(job, domain=str(files[0]), problem=str(files[1]))
-        writer.check(*files, *numbered_files(knowledge))
+        writer.check(*files, *numbered_files(knowledge), knowledge)
         result = watched(job, writer)
     show_messages(result)
     show_result(job, result, writer)

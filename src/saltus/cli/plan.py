@@ -137,7 +137,9 @@ def plan(
 
 
 def ipc_plan(
-    knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files DK.1, DK.2, …, or one such file.")],
+    knowledge: Annotated[
+        Path, typer.Argument(metavar="DK", help="Prefix of the policy files DK.1, DK.2, …, or one such file.")
+    ],
     domain: DomainFile,
     task: ProblemFile,
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="File for the plan.")],

@@ -24,7 +24,6 @@ CHECKS = [
     ([PROGRAM, "--version"], f"saltus {version('saltus')}"),
     ([PROGRAM, "plan", *BLOCKS], "policy blocksworld, written to sas_plan"),
     ([PROGRAM, "validate", *BLOCKS, "sas_plan"], "valid: 4 actions"),
-    ([PROGRAM, "domains"], "sokoban"),
     ([sys.executable, "examples/unified_planning_engine.py"], "SOLVED_SATISFICING"),
 ]
 """Commands, and what each must print."""

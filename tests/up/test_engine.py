@@ -336,6 +336,21 @@ def test_costs_that_are_sums_are_not_supported() -> None:
     assert solve(problem).metrics["cost"] == "3.0"
 
 
+# The example --------------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_the_tutorial(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "unified_planning_engine.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    plan = "    unstack(b, a)\n    stack(b, c)\n    pickup(a)\n    stack(a, b)\n"
+    assert done.stdout.endswith(f"SOLVED_SATISFICING\nSequentialPlan:\n{plan}")
+
+
 # The library's own tests --------------------------------------------------------------------------------------------
 
 REPORT = """

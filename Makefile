@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 SANITIZED := build/sanitize
 SMALL := build/small
+WHEELS := build/wheels
+WHEEL_TEST := build/wheel-test
 KERNEL := CMakeLists.txt $(wildcard kernel/*.cpp kernel/*.hpp)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Requirements of an extra, one per line: installing them does not build the kernel again.
 LIST_EXTRA := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
   print(*project["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: demo train test lint types check sanitize small fuzz docs bench solvable clean
+.PHONY: demo train test lint types check sanitize wheel small wheel-test fuzz docs bench solvable clean
 
 demo: BLOCKS := examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 demo: $(VENV)/.installed
@@ -47,15 +49,24 @@ sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
 	$(BIN)/python -m pytest -m kernel -n 2 -q
 
-# What works without PyTorch, in an environment that does not have it. The wheel takes the kernel that is built already.
-small: $(VENV)/.installed
-	rm -f $(SMALL)/*.whl
+# The wheel; it takes the kernel that is built already.
+wheel: $(VENV)/.installed
+	rm -f $(WHEELS)/*.whl
+	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w $(WHEELS) .
+
+# What works without PyTorch, in an environment that does not have it.
+small: wheel
 	$(PYTHON) -m venv $(SMALL)
-	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w $(SMALL) .
-	$(SMALL)/bin/python -m pip install --quiet -c constraints.txt hypothesis pytest $(SMALL)/*.whl
-	$(SMALL)/bin/python -m pip install --quiet --force-reinstall --no-deps $(SMALL)/*.whl
+	$(SMALL)/bin/python -m pip install --quiet -c constraints.txt hypothesis pytest $(WHEELS)/*.whl
+	$(SMALL)/bin/python -m pip install --quiet --force-reinstall --no-deps $(WHEELS)/*.whl
 	! $(SMALL)/bin/python -c "import torch" 2> /dev/null
 	$(SMALL)/bin/python -m pytest -q tests/test_without_pytorch.py
+
+# The wheel in an empty environment, installed as containers do it: it plans, also as an engine of unified-planning.
+wheel-test: wheel
+	rm -rf $(WHEEL_TEST)
+	PYTHON=$(PYTHON) containers/install $(WHEEL_TEST) $(WHEELS)/*.whl up
+	$(WHEEL_TEST)/bin/python tools/check_wheel.py
 
 # Mutated inputs of every kind for some minutes; what fails is saved in build/fuzz.
 fuzz: MINUTES ?= 10

@@ -140,15 +140,24 @@ SALTUS_STREAM(double, -80)
 SALTUS_GATHER(float)
 SALTUS_GATHER(double)
 
+// Threads that are joined at the end of the block; not every standard library has `std::jthread`.
+struct JoinedThreads {
+    std::vector<std::thread> threads;
+
+    ~JoinedThreads() {
+        for (std::thread& thread : threads) thread.join();
+    }
+};
+
 template <typename Work>
 void in_parts(std::int64_t count, std::int32_t threads, Work&& work, std::int64_t weight = 1) {
     const std::int64_t parts = std::clamp<std::int64_t>(count * weight / kWorthAThread, 1, std::max(1, threads));
-    std::vector<std::jthread> team;
+    JoinedThreads team;
     std::int64_t begin = 0;
     for (std::int64_t part = 1; part < parts; ++part) {
         const std::int64_t end = count * part / parts;
         try {
-            team.emplace_back(work, begin, end);
+            team.threads.emplace_back(work, begin, end);
         } catch (const std::system_error&) {  // no thread available: this one does the work
             work(begin, end);
         }

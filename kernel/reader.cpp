@@ -15,8 +15,8 @@ enum Kind : std::uint8_t { bad, space, open, close, comment, name };
 constexpr std::array<Kind, 256> kinds() {
     std::array<Kind, 256> table{};
     for (int c = 0; c < 256; ++c) table[static_cast<std::size_t>(c)] = (c > 32 && c < 127) ? name : bad;
-    for (unsigned char c : {' ', '\t', '\n', '\r', '\f', '\v'}) table[c] = space;
-    for (unsigned char c : {'"', '\'', '`', ',', '\\', '{', '}'}) table[c] = bad;
+    for (char c : {' ', '\t', '\n', '\r', '\f', '\v'}) table[static_cast<unsigned char>(c)] = space;
+    for (char c : {'"', '\'', '`', ',', '\\', '{', '}'}) table[static_cast<unsigned char>(c)] = bad;
     table['('] = open;
     table[')'] = close;
     table[';'] = comment;

@@ -124,7 +124,11 @@ def test_local_links_and_pictures_exist(page: Path) -> None:
 def test_the_tutorial_shows_its_files() -> None:
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     shown = re.findall(r'^```\w+\n--8<-- "(.+)"\n```$', page, re.MULTILINE)
-    assert shown == ["examples/gardener/domain.pddl", "examples/train_and_plan.py"]
+    assert shown == [
+        "examples/gardener/domain.pddl",
+        "examples/train_and_plan.py",
+        "examples/unified_planning_engine.py",
+    ]
     assert all((ROOT / name).is_file() for name in shown)
 
 

@@ -37,6 +37,9 @@ RETURNED = (Planner,)
 LEARN = ("open_run", "Run", "EpisodeReport", "Validation", "Configuration", "load_configuration")
 """Names of `saltus.learn` for those who follow the training or change its configuration."""
 
+UP = {"register": "saltus.up.registration.register", "SaltusEngine": "saltus.up.engine.SaltusEngine"}
+"""Names of `saltus.up` and where they are defined: they are not imported, since not every machine has the extra."""
+
 SECTION_TITLES = {
     "lookahead": "How a policy looks ahead.",
     "encoding": "How a lookahead tree becomes a relational graph.",
@@ -269,16 +272,24 @@ def api_page() -> str:
     lines += ["## Training step by step", "", "These are imported from `saltus.learn`, which imports PyTorch.", ""]
     for name in LEARN:
         lines += reference(getattr(saltus.learn, name), f"saltus.learn.{name}")
+    lines += ["## Engine for unified-planning", "", "See [with other tools](ecosystem.md#unified-planning).", ""]
+    for name, place in UP.items():
+        lines += entry(place, f"saltus.up.{name}")
     return "\n".join(lines)
 
 
 def reference(value: Any, heading: str) -> list[str]:
     """What mkdocstrings makes an entry of; found by where it is defined, since some functions bear a module's name."""
+    return entry(f"{value.__module__}.{value.__qualname__}", heading)
+
+
+def entry(place: str, heading: str) -> list[str]:
+    """The same of what is defined in a place; nothing is imported."""
     return [
-        f"::: {value.__module__}.{value.__qualname__}",
+        f"::: {place}",
         "    options:",
         f"      heading: {heading}",
-        f"      toc_label: {value.__name__}",
+        f"      toc_label: {place.rpartition('.')[2]}",
         "",
     ]
 

@@ -2,7 +2,7 @@
 
 Reading: no file, pipe or device makes the program read without end. Every reader names the limit of its kind of file;
 `saltus --max-file-size`, or the environment variable `SALTUS_MAX_FILE_SIZE`, sets another one for all kinds. A pipe or
-a large file that begins like a binary file is refused after its first block.
+a large file that begins like a binary file is refused after its first block. Standard input is read as a pipe is.
 
 Writing: what is at the path decides, and it is decided here alone.
 
@@ -52,6 +52,9 @@ SIZE_UNITS = {"": 1, "k": 2**10, "m": MIB, "g": GIB}
 BLOCK = 2**16
 """Bytes read at once."""
 
+STANDARD_INPUT = "<standard input>"
+"""Name of standard input in messages."""
+
 FIFO_SECONDS = 5.0
 """How long a FIFO may have no process at its other end."""
 
@@ -100,6 +103,21 @@ def read_blocks(path: str | os.PathLike[str], most: int, *, at_once: bool = Fals
         raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # no file can have such a name
         raise InputError(f"{name!r}: cannot be read: {error}") from error
+    yield from _blocks(descriptor, block, name, limit, at_once=at_once)
+
+
+def read_standard_input(most: int) -> bytes:
+    """The bytes of standard input, to its end, under the conditions of `read_whole`."""
+    limit = size_limit(most)
+    try:
+        descriptor = os.dup(0)
+    except OSError as error:
+        raise InputError(f"{STANDARD_INPUT}: cannot be read: {error.strerror or error}") from error
+    return b"".join(_blocks(descriptor, b"", STANDARD_INPUT, limit, at_once=False))
+
+
+def _blocks(descriptor: int, block: bytes, name: str, limit: int, *, at_once: bool) -> Iterator[bytes]:
+    """The blocks of an open file, of which the first one may have been read; the file is closed afterwards."""
     try:
         status = os.fstat(descriptor)
         plain_size = status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -454,6 +454,24 @@ def test_ipc_plan_without_a_policy_searches_with_goal_counts(
     assert saltus.validate(saltus.load(*BLOCKS), saltus.read_plan("plan"))
 
 
+def test_ipc_plan_takes_a_policy_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The IPC's organisers hand the last of the files on under the prefix's own name."""
+    shutil.copy(UNTRAINED, tmp_path / "dk")
+    assert run(["ipc-plan", "dk", *BLOCKS, "plan", "--numbered"]) == ExitCode.SUCCESS
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert "policy dk, written to plan.1" in output.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dk", "plan.1"]
+    assert run(["ipc-plan", "dk", *BLOCKS, "dk"]) == ExitCode.USAGE_ERROR
+
+
+def test_ipc_plan_numbers_better_plans(tmp_path: Path) -> None:
+    assert run(["ipc-plan", "none/dk", *LARGE, "plan", "--improve", "--numbered", "--time-limit", "60"]) == 0
+    plans = [saltus.read_plan(path) for path in sorted(tmp_path.iterdir(), key=lambda path: int(path.suffix[1:]))]
+    assert len(plans) > 1
+    assert [len(plan) for plan in plans] == sorted({len(plan) for plan in plans}, reverse=True)
+
+
 def test_ipc_plan_fails_with_the_outcomes_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     task = files(tmp_path, CHAIN, problem("chain", "(at a)", "(at g)"))
     assert run(["ipc-plan", "dk", *task, "plan"]) == ExitCode.NO_PLAN

@@ -49,6 +49,17 @@ def test_a_policy_is_found_by_the_signature_whatever_the_names(folder: Path) -> 
     assert find_policy(renamed, folder) == folder / "towers.safetensors"  # the first by name
 
 
+def test_names_of_variables_play_no_part(folder: Path) -> None:
+    """But which variable stands where does."""
+    renamed = BLOCKS.replace("?ob", "?x").replace("?underob", "?ob")
+    assert renamed != BLOCKS
+    assert find_policy(domain_of(renamed), folder) == folder / "towers.safetensors"
+    saltus.load_policy(FILE).check_domain(domain_of(renamed))
+    swapped = domain_of(BLOCKS.replace("(on ?ob ?underob)", "(on ?underob ?ob)"))
+    with pytest.raises(PolicyError, match="action 'stack' differs"):
+        find_policy(swapped, folder)
+
+
 def test_no_policy_fits(folder: Path, tmp_path: Path) -> None:
     ferry = domain_of(DOMAINS["ferry"].path.read_text())
     with pytest.raises(PolicyError, match=r"no policy in .* fits the domain 'ferry' .*there are towers, zebra"):

@@ -146,7 +146,8 @@ def test_an_unsolvable_task_ends_at_once() -> None:
     assert (rollout.ending, len(rollout.dead_ends)) == (Ending.PROVEN_DEAD_END, 2)
     found = TrapLover(RELAXED).solve(trap(), search=True)
     assert (found.outcome, found.greedy_outcome) == (Outcome.FAILED, Outcome.FAILED)
-    assert TrapLover(RELAXED).solve(trap(), search=False).detail == "proven dead end"
+    assert (found.detail, found.unsolvable, found.search_decisions) == ("proven dead end", True, 0)
+    assert TrapLover(RELAXED).solve(trap(), search=False).unsolvable
 
 
 def test_a_search_among_dead_ends_respects_the_time_limit() -> None:

@@ -147,11 +147,13 @@ def test_a_dead_end_and_visited_states_are_failures_of_the_policy() -> None:
     assert (end.outcome, end.detail, end.jumps, end.plan) == (Outcome.FAILED, "dead end", 1, None)
     end = last(Named({"a": 0, "b": 0}), roads("a-b b-a", "a", "g"))
     assert (end.outcome, end.detail, end.jumps) == (Outcome.FAILED, "stuck", 1)
+    assert not end.unsolvable
 
 
 def test_no_applicable_jump() -> None:
     end = last(Named({}), roads("b-a", "a", "g"), search=True)
     assert (end.outcome, end.greedy_outcome, end.jumps) == (Outcome.NO_JUMP, Outcome.NO_JUMP, 0)
+    assert end.unsolvable
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
@@ -255,6 +257,7 @@ def test_a_search_over_cut_trees_does_not_claim_to_have_seen_all(
     tried = f"the search has tried every state of its trees, but {incomplete} of {len(asked)} may lack successors"
     whole = "the search has exhausted all reachable states"
     assert (end.outcome, end.detail) == (Outcome.FAILED, tried if incomplete else whole)
+    assert end.unsolvable is (incomplete == 0)
     assert end.left_out_nodes == left_out
 
 

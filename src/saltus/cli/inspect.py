@@ -11,14 +11,16 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.options import DomainFile, Json, ProblemFile, Strict
+from saltus.cli.standard_input import DASH, check_inputs
 from saltus.errors import plural
+from saltus.files import PDDL_BYTES, PLAN_BYTES, STANDARD_INPUT, read_standard_input
 from saltus.lookahead.free_groups import move_schemas
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.exit_codes import ExitCode
-from saltus.task import Split, Suite, Task, build_task, find_suites, load, read_plan
+from saltus.task import Plan, Split, Suite, Task, build_task, find_suites, load, read_plan
 from saltus.task import validate as judge
-from saltus.task.plan import cost_text
+from saltus.task.plan import cost_text, plan_of_bytes
 from saltus.task.suite import TEST_SPLITS
 
 SHOWN_AGENTS = 5
@@ -27,8 +29,17 @@ FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such f
 
 
 def read_task(domain: Path, problem: Path, *, strict: bool = False) -> Task:
-    """The task in two files; the reader's warnings go to standard error."""
-    return with_warnings(load(domain, problem, strict=strict))
+    """The task in two files, of which one may be standard input; the reader's warnings go to standard error."""
+    check_inputs(domain, problem)
+    known = parse_domain(read_source(domain, strict=strict))
+    return with_warnings(build_task(known, parse_problem(read_source(problem, strict=strict), known)))
+
+
+def read_source(path: Path, *, strict: bool = False) -> Source:
+    """The tokens of a file or of standard input."""
+    if path != DASH:
+        return Source.from_file(path, strict=strict)
+    return Source.from_bytes(read_standard_input(PDDL_BYTES), STANDARD_INPUT, strict=strict)
 
 
 def with_warnings(task: Task) -> Task:
@@ -48,7 +59,9 @@ def read_tasks(suites: Sequence[Suite], description: str) -> Iterator[tuple[Suit
 
 def info(
     domain: DomainFile,
-    problem: Annotated[Path | None, typer.Argument(help="PDDL problem file (default: the domain alone).")] = None,
+    problem: Annotated[
+        Path | None, typer.Argument(help="PDDL problem file; - for standard input (default: the domain alone).")
+    ] = None,
     json: Json = False,
     strict: Strict = False,
 ) -> None:
@@ -116,7 +129,7 @@ def info(
 
 def empty_task(domain: Path, *, strict: bool = False) -> Task:
     """The task of a domain with no object but its constants, no atom and no goal."""
-    known = parse_domain(Source.from_file(domain, strict=strict))
+    known = parse_domain(read_source(domain, strict=strict))
     text = f"(define (problem none) (:domain {known.name}) (:init) (:goal (and)))"
     return with_warnings(build_task(known, parse_problem(Source.from_bytes(text.encode()), known)))
 
@@ -227,10 +240,17 @@ def _rows(suite: Suite, sizes: dict[tuple[str, str], list[tuple[int, int]]]) -> 
     return rows
 
 
+def read_plan_file(path: Path) -> Plan:
+    """The plan in a file or in standard input."""
+    if path != DASH:
+        return read_plan(path)
+    return plan_of_bytes(read_standard_input(PLAN_BYTES), STANDARD_INPUT)
+
+
 def validate(
     domain: DomainFile,
     problem: ProblemFile,
-    plan: Annotated[Path, typer.Argument(help="Plan file, one '(action argument …)' per line.")],
+    plan: Annotated[Path, typer.Argument(help="Plan file, one '(action argument …)' per line; - for standard input.")],
     json: Json = False,
     strict: Strict = False,
 ) -> int:
@@ -240,8 +260,9 @@ def validate(
 
         saltus validate examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl examples/blocksworld/p100.plan
     """
+    check_inputs(domain, problem, plan)
     task = read_task(domain, problem, strict=strict)
-    verdict = judge(task, read_plan(plan))
+    verdict = judge(task, read_plan_file(plan))
     if json:
         output.print_json(
             {

@@ -20,8 +20,8 @@ from saltus.process import PlanJob
 
 MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 
-DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file.")]
-ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file.")]
+DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file; - for standard input.")]
+ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file; - for standard input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Strict = Annotated[
     bool,

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,7 @@ from saltus.cli.options import (
 )
 from saltus.cli.plan_writer import PlanWriter
 from saltus.cli.progress import fitting
+from saltus.cli.standard_input import input_name, plain_files
 from saltus.errors import plural
 from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
@@ -97,6 +99,7 @@ def plan(
     job = PlanJob(
         str(domain),
         str(problem),
+        names=(input_name(domain), input_name(problem)),
         policy=policy,
         limits=limits_of(protocol, time_limit, memory_limit, max_jumps),
         search=search_of(search, protocol),
@@ -108,11 +111,12 @@ def plan(
         threads=threads,
         strict=strict,
     )
-    job = adapted(job, protocol, time_limit)
     writer = PlanWriter(plan_file, numbered=improve)
-    writer.check(domain, problem, Path(policy), Path(policy) / RUN_POLICY)
-    started = timestamp()
-    result = watched(job, writer)
+    with plain_files(domain, problem) as files:
+        job = adapted(replace(job, domain=str(files[0]), problem=str(files[1])), protocol, time_limit)
+        writer.check(*files, Path(policy), Path(policy) / RUN_POLICY)
+        started = timestamp()
+        result = watched(job, writer)
     show_messages(result)
     if json:
         from saltus.bench.record import make_record
@@ -120,7 +124,7 @@ def plan(
         record = make_record(
             job,
             result,
-            problem=(str(domain), "", str(problem)),
+            problem=(input_name(domain), "", input_name(problem)),
             configuration=job.configuration(),
             protocol=protocol,
             plan_file=writer.last_name(),
@@ -133,7 +137,9 @@ def plan(
 
 
 def ipc_plan(
-    knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files DK.1, DK.2, …")],
+    knowledge: Annotated[
+        Path, typer.Argument(metavar="DK", help="Prefix of the policy files DK.1, DK.2, …, or one such file.")
+    ],
     domain: DomainFile,
     task: ProblemFile,
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="File for the plan.")],
@@ -142,11 +148,12 @@ def ipc_plan(
     improve: Annotated[
         bool, typer.Option("--improve", help="Replace PLAN with better plans as they are found.")
     ] = False,
+    numbered: Annotated[bool, typer.Option("--numbered", help="Write PLAN.1, PLAN.2, … instead of PLAN.")] = False,
     device: Device = "auto",
     threads: Threads = None,
     seed: Seed = 0,
 ) -> int:
-    """Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …
+    """Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …, or DK.
 
     If the greedy rollout fails or makes no progress, a search follows. Without an intact policy, goal-count takes its
     place. The default limits are 30 minutes and 8 GiB.
@@ -159,6 +166,7 @@ def ipc_plan(
     job = PlanJob(
         str(domain),
         str(task),
+        names=(input_name(domain), input_name(task)),
         policy=FALLBACK,
         prefix=str(knowledge),
         limits=limits_of("open", time_limit, memory_limit, None),
@@ -169,9 +177,11 @@ def ipc_plan(
         lookahead=FALLBACK_LOOKAHEAD.settings,
         threads=threads,
     )
-    writer = PlanWriter(plan_file, numbered=False)
-    writer.check(domain, task, *numbered_files(knowledge))
-    result = watched(job, writer)
+    writer = PlanWriter(plan_file, numbered=numbered)
+    with plain_files(domain, task) as files:
+        job = replace(job, domain=str(files[0]), problem=str(files[1]))
+        writer.check(*files, *numbered_files(knowledge), knowledge)
+        result = watched(job, writer)
     show_messages(result)
     show_result(job, result, writer)
     return result.exit_code
@@ -347,9 +357,4 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
 
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:
     """Whether a search could find a plan where the policy alone did not."""
-    if job.search or result.outcome is not Outcome.FAILED:
-        return False
-    from saltus.policy.rollout import Ending  # only here: it imports NumPy
-
-    is_unsolvable = result.detail == Ending.PROVEN_DEAD_END and not result.figures.jumps
-    return not is_unsolvable
+    return not job.search and result.outcome is Outcome.FAILED and not result.unsolvable

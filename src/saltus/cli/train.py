@@ -13,7 +13,7 @@ import typer
 from rich.progress import Progress
 
 from saltus.cli import output
-from saltus.cli.options import Device, DomainFile, check_device, seconds_of
+from saltus.cli.options import Device, check_device, seconds_of
 from saltus.cli.progress import columns, is_wide
 from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
@@ -275,7 +275,7 @@ def contest_shown(contest: Contest) -> Iterator[Callable[[ContestEvent], None]]:
 
 def ipc_learn(
     knowledge: Annotated[Path, typer.Argument(metavar="DK", help="Prefix of the policy files to write: DK.1, DK.2, …")],
-    domain: DomainFile,
+    domain: Annotated[Path, typer.Argument(help="PDDL domain file.")],
     tasks: Annotated[list[Path], typer.Argument(metavar="TASK", help="Problem files to learn from.")],
     config: OneConfig = None,
     settings: Settings = None,

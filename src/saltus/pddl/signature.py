@@ -1,11 +1,13 @@
 """Stage `pddl`: the signature of a domain: what a policy depends on, as plain text.
 
 Two domains with the same signature have the same types, constants, predicates, action schemas and axioms, in the same
-order. The domain's name is not part of it. Needs no PyTorch, so a policy that fits a domain is found quickly.
+order. The domain's name is not part of it, and variables may have other names. Needs no PyTorch, so a policy that fits
+a domain is found quickly.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -64,7 +66,7 @@ def signature_differences(policy: Signature, domain: Signature) -> list[str]:
     """Differences between a policy's signature and a domain's, in words; empty if the policy fits the domain."""
     differences: list[str] = []
     for kind, word in KINDS.items():
-        wanted, found = list(policy.get(kind, ())), list(domain.get(kind, ()))
+        wanted, found = _lines(policy, kind), _lines(domain, kind)
         theirs = {_name(line): line for line in wanted if line not in found}
         ours = {_name(line): line for line in found if line not in wanted}
         for name, line in theirs.items():
@@ -85,7 +87,7 @@ def signature_differences(policy: Signature, domain: Signature) -> list[str]:
 def shared_lines(policy: Signature, domain: Signature) -> int:
     """Number of predicates and schemas that two signatures have in common."""
     return sum(
-        (Counter(policy.get(kind, ())) & Counter(domain.get(kind, ()))).total() for kind in ("predicates", "schemas")
+        (Counter(_lines(policy, kind)) & Counter(_lines(domain, kind))).total() for kind in ("predicates", "schemas")
     )
 
 
@@ -102,6 +104,17 @@ def listed(differences: Sequence[str], most: int = MOST_SHOWN) -> str:
     """The first differences in one line, and how many more there are."""
     rest = len(differences) - most
     return "; ".join(differences[:most]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _lines(signature: Signature, kind: str) -> list[str]:
+    """Lines of one kind, with their variables renamed."""
+    return [_renamed(line) for line in signature.get(kind, ())]
+
+
+def _renamed(line: str) -> str:
+    """A line whose variables have numbers for names, in the order in which they occur first."""
+    numbers: dict[str, int] = {}
+    return re.sub(r"\?[^\s()]+", lambda found: f"?{numbers.setdefault(found[0], len(numbers))}", line)
 
 
 def _name(line: str) -> str:

@@ -72,9 +72,9 @@ class Source:
     warnings: list[str] = field(default_factory=list, repr=False)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], *, strict: bool = False) -> Source:
-        """Tokens of a file; a file that cannot be read raises an `InputError` with its name."""
-        return cls.from_bytes(read_whole(path, PDDL_BYTES), os.fspath(path), strict=strict)
+    def from_file(cls, path: str | os.PathLike[str], name: str | None = None, *, strict: bool = False) -> Source:
+        """Tokens of a file, whose name in messages may be another; one that cannot be read raises an `InputError`."""
+        return cls.from_bytes(read_whole(path, PDDL_BYTES), name or os.fspath(path), strict=strict)
 
     @classmethod
     def from_bytes(

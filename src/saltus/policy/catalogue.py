@@ -111,9 +111,12 @@ def fallback_note(domain: Domain) -> str:
 def open_learned(
     prefix: str | os.PathLike[str], domain: Domain, *, device: str = "auto", threads: int | None = None
 ) -> tuple[LearnedPolicy, str, list[str]]:
-    """Of `prefix`.1, `prefix`.2, … the last policy that is intact and fits, its file, and why later ones are not."""
+    """Of `prefix`.1, `prefix`.2, … the last policy that is intact and fits, its file, and why later ones are not.
+
+    If there is none, the file `prefix` is tried, which is how the last of the files is handed on.
+    """
     refused: list[str] = []
-    for path in numbered_files(prefix):
+    for path in (*numbered_files(prefix), *([Path(prefix)] if Path(prefix).is_file() else [])):
         try:
             policy = _load(path, domain, device)
         except PolicyError as error:

@@ -25,8 +25,7 @@ class Outcome(StrEnum):
 
     FOUND = "plan found"
     FAILED = "policy failed"
-    """The rollout got stuck or reached a dead end. Says nothing about solvability, with one exception: after no jump,
-    the detail `proven dead end` means that the problem has no plan."""
+    """The rollout got stuck or reached a dead end. Says nothing about solvability: `Progress.unsolvable` does."""
     NO_JUMP = "no applicable jump"
     """The initial state has no successor."""
     STALLED = "stalled"

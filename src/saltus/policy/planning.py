@@ -55,6 +55,8 @@ class Progress(Figures):
     cost: float | None = None
     unit_cost: bool = True
     seconds: float = 0.0
+    unsolvable: bool = False
+    """Whether it is proven that there is no plan."""
 
     @property
     def solved(self) -> bool:
@@ -152,7 +154,8 @@ def plan_stepwise(
     yield planning.now
     yield from planning.greedy(search=search, share=greedy_share if search else 1.0)
     ended = planning.ended_greedily
-    if search and ended.allows_search and (ended is Outcome.STALLED or not planning.expired()):
+    may_search = search and ended.allows_search and not planning.now.unsolvable
+    if may_search and (ended is Outcome.STALLED or not planning.expired()):
         yield from planning.run_searches(goal_policy)
     if improve and planning.now.solved:
         yield from planning.improve(threads)
@@ -221,6 +224,7 @@ class _Planning:
         node: SearchNode | None = None
         jump: list[Action] = []
         change: Change | None = None
+        has_all_successors = False
         while rollout.ending is None:
             if search and stall.has_stalled:
                 self.search.prefer([self.search.nodes[number] for number in stall.best_decisions])
@@ -235,6 +239,7 @@ class _Planning:
             if search:
                 node = self.search.add(decision, node, jump, change)
                 stall.see(int(decision.tree.goals[0]), float(decision.q.max(initial=-math.inf)))
+            has_all_successors = decision.tree.has_all_successors
             step = rollout.advance(decision)
             goals = 0 if step is None else int(decision.tree.goals[step.node])
             if step is not None:
@@ -248,9 +253,10 @@ class _Planning:
         if rollout.ending is Ending.SOLVED:
             yield self.found("greedy")
         elif rollout.ending is Ending.DEAD_END and rollout.jumps == 0:
-            yield self.end(Outcome.NO_JUMP, greedy=True)
+            yield self.end(Outcome.NO_JUMP, greedy=True, unsolvable=has_all_successors)
         else:
-            yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending))
+            unsolvable = rollout.ending is Ending.PROVEN_DEAD_END and rollout.jumps == 0
+            yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending), unsolvable=unsolvable)
 
     def run_searches(self, goal_policy: Policy | None) -> Iterator[Progress]:
         """The search, which goes on from the state where a limit cut the rollout off, or from the best states of one
@@ -295,7 +301,7 @@ class _Planning:
             elif turn == GOAL_SEARCH:
                 del steps[GOAL_SEARCH]  # its trees held no other state, and nor will those of the policy's search
             elif not self.expired():
-                yield self.end(Outcome.FAILED, detail=self._exhausted())
+                yield self.end(Outcome.FAILED, detail=self._exhausted(), unsolvable=not self.search.incomplete)
                 return
         self.actions = searches[turn].solution or []
         yield self.found(turn)
@@ -358,12 +364,13 @@ class _Planning:
         )
         return self.now
 
-    def end(self, outcome: Outcome, *, greedy: bool = False, detail: str = "") -> Progress:
+    def end(self, outcome: Outcome, *, greedy: bool = False, detail: str = "", unsolvable: bool = False) -> Progress:
         """The end of planning, or of the greedy rollout."""
         self.now = replace(
             self.now,
             outcome=outcome,
             detail=detail,
+            unsolvable=unsolvable,
             seconds=self.seconds(),
             seconds_dead_ends=self.dead_ends.seconds,
             seconds_frozen_goals=self.frozen_goals.seconds if self.frozen_goals else 0.0,

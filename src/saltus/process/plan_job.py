@@ -46,6 +46,8 @@ class PlanResult:
 
     outcome: Outcome
     detail: str = ""
+    unsolvable: bool = False
+    """Whether it is proven that there is no plan."""
     plan: Plan | None = field(default=None, repr=False)
     """The best plan; validated."""
     cost: float | None = None
@@ -77,6 +79,8 @@ class PlanJob(Job[PlanResult]):
     """File."""
     problem: str
     """File."""
+    names: tuple[str, str] | None = None
+    """Names of domain and problem in messages (default: those of the files)."""
     policy: str = AUTO
     """A yardstick, the name of a bundled policy, a file, a run folder, or `auto`: the bundled one for the domain."""
     prefix: str | None = None
@@ -222,6 +226,7 @@ class PlanResultBuilder:
             now = replace(now, plan=plan, cost=message["cost"], unit_cost=message["unit_cost"])
         elif event == "end":
             self.end = (Outcome(message["outcome"]), message["detail"])
+            now = replace(now, unsolvable=message.get("unsolvable", False))
         self.so_far = now
         if self.watch is not None:
             self.watch(message, now)

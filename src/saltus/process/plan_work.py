@@ -4,7 +4,7 @@
 {"event": "policy", …}    the policy has been loaded: name, method, device, warnings
 {"event": "figures", …}   all figures so far
 {"event": "plan", …}      a validated plan, better than those before
-{"event": "end", …}       outcome and detail
+{"event": "end", …}       outcome, detail, whether there is proof that no plan exists
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 
 from saltus.errors import NoPolicyError, PolicyError
 from saltus.lookahead import LookaheadSpec
-from saltus.pddl import Domain
+from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
 from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_learned, open_policy
 from saltus.process.limits import limit_memory, limit_threads
 from saltus.process.plan_job import PlanJob, plan_message, yardstick_method
 from saltus.process.worker import Worker
-from saltus.task import Plan, Task, load
+from saltus.task import Plan, Task, build_task
 
 PAUSE = 0.05
 """Least number of seconds between two messages with figures, unless there is a new plan."""
 
 
 def solve(worker: Worker) -> Mapping[str, Any]:
-    """Plans with a policy; returns outcome and detail, and sends everything else as it comes."""
+    """Plans with a policy; returns how that ended, and sends everything else as it comes."""
     job = PlanJob.from_json(worker.job)
     limit_threads(job.threads)
     start = time.monotonic()
@@ -69,12 +69,18 @@ def solve(worker: Worker) -> Mapping[str, Any]:
             shown = progress.plan
             worker.send("plan", **plan_message(shown, progress.cost, unit_cost=progress.unit_cost))
     send_figures()
-    return {"outcome": progress.outcome or Outcome.CRASH, "detail": progress.detail}
+    return {
+        "outcome": progress.outcome or Outcome.CRASH,
+        "detail": progress.detail,
+        "unsolvable": progress.unsolvable,
+    }
 
 
 def read_task(job: PlanJob) -> Task:
     """The task of the job's files."""
-    return load(job.domain, job.problem, strict=job.strict)
+    names = job.names or (job.domain, job.problem)
+    domain = parse_domain(Source.from_file(job.domain, names[0], strict=job.strict))
+    return build_task(domain, parse_problem(Source.from_file(job.problem, names[1], strict=job.strict), domain))
 
 
 def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]]:

@@ -40,9 +40,13 @@ class Plan:
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
     """Plan in a file; a line that is not an action is a `PlanError` with its position."""
-    name = os.fspath(path)
+    return plan_of_bytes(read_whole(path, PLAN_BYTES), os.fspath(path))
+
+
+def plan_of_bytes(content: bytes, name: str) -> Plan:
+    """Plan in the content of a file."""
     try:
-        text = read_whole(path, PLAN_BYTES).decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise PlanError(f"{name}: not a plan file: it is not text") from error
     return parse_plan(text, name)

@@ -23,6 +23,7 @@ STAGES = (
     "learn",
     "bench",
     "report",
+    "experiment",
     "cli",
 )
 FREE = {"errors", "files", "later", "_kernel"}

@@ -288,6 +288,9 @@ class FakeWorker:
     def log_to(self, path: Path) -> None:
         path.parent.mkdir(parents=True)
 
+    def catch_stop(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
     def note(self, line: str) -> None:
         self.notes.append(line)
 
@@ -327,7 +330,7 @@ def test_a_contest_is_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, int
     worker = FakeWorker(ContestJob("a", "problems", str(tmp_path / "c"), seed=3, amount=60, slots=4, threads=8))
     try:
         end = hold(worker)  # type: ignore[arg-type]
-        signal.raise_signal(signal.SIGTERM)  # a second one kills nothing
+        signal.raise_signal(signal.SIGTERM)  # it came too late, or a second time
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -85,6 +85,8 @@ def hold(worker: Worker) -> Mapping[str, Any]:
     except KeyboardInterrupt:
         if not worker.stopped_by:
             raise
+    finally:
+        worker.catch_stop()
     lines = contest.summary(worker.stopped_by)
     worker.note("\n".join(lines))
     return {

@@ -10,7 +10,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 LIST_EXTRA := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
   print(*project["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: demo train test lint types check sanitize small fuzz docs bench solvable clean
+.PHONY: demo train test lint types check sanitize smoke small fuzz docs bench solvable clean
 
 demo: BLOCKS := examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 demo: $(VENV)/.installed
@@ -46,6 +46,11 @@ sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
 	LD_PRELOAD="$$(for name in asan.so ubsan.so stdc++.so.6; do printf '%s ' $$(g++ -print-file-name=lib$$name); done)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
 	$(BIN)/python -m pytest -m kernel -n 2 -q
+
+# A small experiment: two systems are trained and played, and a report is written. What an earlier call left does not count.
+smoke: $(VENV)/.extra-dev
+	rm -rf build/smoke
+	$(BIN)/saltus experiment experiments/smoke.toml --out build/smoke
 
 # What works without PyTorch, in an environment that does not have it. The wheel takes the kernel that is built already.
 small: $(VENV)/.installed

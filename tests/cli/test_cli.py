@@ -61,7 +61,8 @@ def test_the_summary_of_a_command_is_the_first_paragraph_of_its_help(name: str) 
 def test_examples_run(
     name: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")  # what an example writes does not go into the checkout
+    for folder in ("examples", "experiments"):  # what an example writes does not go into the checkout
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     program, *arguments = shlex.split(line)
     assert (program, arguments[0]) == ("saltus", name)

@@ -63,7 +63,7 @@ def experiment(
 
         saltus experiment experiments/smoke.toml --dry-run
 
-        saltus experiment experiments/smoke.toml --only train --time-limit 2
+        saltus experiment experiments/smoke.toml --system goal-count --only play
     """
     if only is not None and only not in PARTS:
         raise ConfigurationError(f"--only {shorten(only)}: expected one of {', '.join(PARTS)}")

@@ -173,7 +173,7 @@ def _suites(table: Table, file: Path, named: str, *, given: bool) -> tuple[Suite
     folder = Path(filled) if given else file.parent / filled
     try:
         found = {suite.name: suite for suite in find_suites(folder)}
-    except InputError as error:
+    except (InputError, OSError, ValueError) as error:  # no file can have such a name
         raise table.error(f"problems: {error}") from error
     for name in wanted:
         if name not in found:
@@ -299,8 +299,9 @@ def _configuration(table: Table, system: System, file: Path) -> str:
 
     assert system.config is not None
     source = system.config
-    if source not in named_configurations() and (file.parent / source).is_file():
-        source = str(file.parent / source)
+    near = os.path.join(file.parent, source)
+    if source not in named_configurations() and os.path.isfile(near):
+        source = near
     try:
         load_configuration(source, system.training.settings)
     except ConfigurationError as error:

@@ -70,7 +70,7 @@ def test_examples_run(
     output = capsys.readouterr()
     assert output.out
     assert not any(word in output.err for word in ("error", "warning", "Traceback"))
-    assert output.err == "" or name in ("train", "ipc-learn", "bench")  # which tell how far they are
+    assert output.err == "" or name in ("train", "ipc-learn", "bench", "experiment")  # which tell how far they are
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -22,6 +22,7 @@ from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.experiment import Experiment, read_experiment
 from saltus.experiment.runs import MARK, PlannedRun, policy_digest
+from saltus.experiment.spec import REQUIREMENTS
 from saltus.learn import contest_job
 from saltus.learn.contest_job import ContestJob, hold
 from saltus.learn.train_job import TrainJob, TrainResult
@@ -164,6 +165,9 @@ def test_only_what_is_missing_is_trained(place: Path, tmp_path: Path, trainings:
     assert (first.done, first.total, len(trainings.jobs)) == (2, 2, 2)
     assert opened(place, tmp_path).train(run_job=trainings).done == 2
     assert len(trainings.jobs) == 2
+    other = opened(place, tmp_path)
+    other.runs = [replace(run, system=replace(run.system, config="aiw-ad")) for run in other.runs]
+    assert [run.is_trained() for run in other.runs] == [False, False]
     opened(place, tmp_path, episodes=9).train(run_job=trainings)
     assert [job.settings[-1] for job in trainings.jobs[2:]] == ["training.episodes=9"] * 2
     (tmp_path / "runs/blocksworld/aiw-ad/seed-0/policy.safetensors").unlink()
@@ -212,6 +216,20 @@ def test_systems_that_play_alike_have_records_of_their_own(place: Path, tmp_path
     again.warn = notes.append
     assert again.play().outcomes.total() == 2
     assert [note for note in notes if "2 records of other policies or limits" in note]
+
+
+def test_a_planner_that_is_not_installed_leaves_no_records(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise ConfigurationError("LAMA needs a package")
+
+    monkeypatch.setitem(REQUIREMENTS, "lama", refuse)
+    spec = read_experiment(place / "x.toml")
+    spec = replace(spec, systems=(replace(spec.systems[2], name="lama", policy=None, planner="lama"),))
+    with pytest.raises(ConfigurationError, match="LAMA needs"):
+        Experiment(spec, tmp_path).play()
+    assert not (tmp_path / "records").exists()
 
 
 def test_only_one_process_at_a_time(place: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from saltus.bench import Record, Tally, Trial, read_records, run_trials
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.experiment.runs import PlannedRun, planned_runs
-from saltus.experiment.spec import ExperimentSpec, Machines, System
+from saltus.experiment.spec import REQUIREMENTS, ExperimentSpec, Machines, System
 from saltus.experiment.trials import PlannedTrials, opened_records, planned_trials, trials_of
 from saltus.files import SETTINGS_BYTES, lock, make_folder, parse_object, read_whole
 from saltus.process import LocalRunner, RayRunner, Runner
@@ -156,6 +156,9 @@ class Experiment:
 
     def play(self, watch: WatchPlaying | None = None, is_over: Callable[[], bool] = never) -> Tally:
         """The tally once every trial whose policy is trained has a record, or `is_over` returns True."""
+        for planner in dict.fromkeys(system.planner for system in self.spec.systems):
+            if planner in REQUIREMENTS:
+                REQUIREMENTS[planner]()
         trials = self._known_trials(self.warn)
         machines = self.spec.machines
         runner: Runner

@@ -99,7 +99,8 @@ class PlannedRun:
         """What it is trained with, as plain values."""
         if self.system.contest:
             return {"contest": list(self.system.training.settings), "seconds": self.system.training.seconds}
-        return {"settings": list(self.settings), "seconds": self.system.training.seconds}
+        config = Path(self.system.config or "").name  # files lie in other folders on other machines
+        return {"config": config, "settings": list(self.settings), "seconds": self.system.training.seconds}
 
 
 def planned_runs(spec: ExperimentSpec, out: Path) -> list[PlannedRun]:

@@ -16,10 +16,12 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saltus.bench import LamaJob
+from saltus.bench.lama import find_driver
 from saltus.errors import ConfigurationError, InputError, suggestion
 from saltus.experiment.table import Table
 from saltus.files import SETTINGS_BYTES, read_whole
@@ -31,6 +33,9 @@ from saltus.task import Split, Suite, find_suites
 
 PLANNERS: dict[str, type[PlanJob]] = {LamaJob.planner: LamaJob}
 """Planners that are compared with policies, by the name that `saltus bench --planner` takes."""
+
+REQUIREMENTS: dict[str, Callable[[], object]] = {LamaJob.planner: find_driver}
+"""What raises a `ConfigurationError` where a planner is not installed."""
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 """Names of systems, which become names of files."""

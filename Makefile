@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 LIST_EXTRA := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
   print(*project["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: demo train test lint types check sanitize wheel small wheel-test fuzz docs bench solvable clean
+.PHONY: demo train test lint types check sanitize smoke wheel small wheel-test fuzz docs bench solvable clean
 
 demo: BLOCKS := examples/blocksworld/domain.pddl examples/blocksworld/p100.pddl
 demo: $(VENV)/.installed
@@ -53,6 +53,11 @@ sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
 wheel: $(VENV)/.installed
 	rm -f $(WHEELS)/*.whl
 	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w $(WHEELS) .
+
+# A small experiment: two systems are trained and played, and a report is written. What an earlier call left does not count.
+smoke: $(VENV)/.extra-dev
+	rm -rf build/smoke
+	$(BIN)/saltus experiment experiments/smoke.toml --out build/smoke
 
 # What works without PyTorch, in an environment that does not have it.
 small: wheel

@@ -24,6 +24,7 @@ STAGES = (
     "bench",
     "report",
     "up",
+    "experiment",
     "cli",
 )
 FREE = {"errors", "files", "later", "_kernel"}

@@ -34,6 +34,7 @@ from saltus.cli.policies import facts
 from saltus.domains import DOMAINS, generate_problem
 from saltus.domains.suite import check_suite
 from saltus.errors import SaltusError
+from saltus.experiment import read_experiment
 from saltus.learn import Trainer, load_configuration
 from saltus.learn.candidates import Candidate
 from saltus.learn.config import named_configurations
@@ -379,6 +380,25 @@ def read_toml(folder: Path) -> Feed:
     return feed
 
 
+@cache
+def experiment_corpus() -> list[bytes]:
+    """The experiments of this repository, with problems that are there."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("experiments/*.toml"))]
+    listed = re.compile(r"^(?:domains|splits|problems) = \[[^]]*\]\n", re.MULTILINE)
+    return [listed.sub("", text).replace("$SALTUS_IPC2023", "smoke").encode() for text in texts]
+
+
+def read_experiments(folder: Path) -> Feed:
+    """The reader of experiments."""
+    path = folder / "experiment.toml"
+
+    def feed(text: bytes) -> None:
+        path.write_bytes(text)
+        read_experiment(path, ROOT / "experiments" / "smoke")
+
+    return feed
+
+
 OPTIONS = (
     "limits paper 90 8G 1000",
     "limits open 1h30m none none",
@@ -454,6 +474,7 @@ TARGETS = {
         Target("state", state_corpus, mutate_tensors, read_states, 1),
         Target("contest", contest_corpus, mutate_contest, read_contests, 4),
         Target("configuration", toml_corpus, mutate_by(TOML), read_toml, 4),
+        Target("experiment", experiment_corpus, mutate_by(TOML), read_experiments, 4),
         Target("options", option_corpus, mutate_options, read_options, 1),
     )
 }

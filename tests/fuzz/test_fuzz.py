@@ -24,7 +24,7 @@ from tests.fuzz.targets import TARGETS
 
 from saltus.errors import InputError
 
-INPUTS = {"state": 60, "options": 60, "log": 200, "policy": 200, "configuration": 200}
+INPUTS = {"state": 60, "options": 60, "log": 200, "policy": 200, "configuration": 200, "experiment": 100}
 """Inputs per target where they are slow; 600 elsewhere."""
 
 

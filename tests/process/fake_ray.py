@@ -85,9 +85,9 @@ class FakeRay:
 
         return decorate
 
-    def wait(self, tasks: Sequence[Task], *, num_returns: int) -> tuple[list[Task], list[Task]]:
+    def wait(self, tasks: Sequence[Task], *, num_returns: int, timeout: float = 120) -> tuple[list[Task], list[Task]]:
         with self.changed:
-            self.changed.wait_for(lambda: sum(task.done.is_set() for task in tasks) >= num_returns, timeout=120)
+            self.changed.wait_for(lambda: sum(task.done.is_set() for task in tasks) >= num_returns, timeout=timeout)
             ready = [task for task in tasks if task.done.is_set()][:num_returns]
         return ready, [task for task in tasks if task not in ready]
 

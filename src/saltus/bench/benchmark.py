@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from saltus.bench.lama import LamaJob
 from saltus.bench.record import Key, Problem, Record, make_record
-from saltus.bench.records import RecordFile
+from saltus.bench.records import RecordStore
 from saltus.errors import (
     ConfigurationError,
     InputError,
@@ -31,6 +31,7 @@ from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, fallback
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import PlanJob, Runner
+from saltus.process.runner import never
 from saltus.task import Suite
 
 
@@ -44,6 +45,8 @@ class Trial:
     job: PlanJob = field(repr=False)
     configuration: str
     """Configuration of the job, with the policy file as it was when the benchmark began."""
+    method: str = ""
+    """Method in the record; empty for that of the policy."""
 
     @property
     def name(self) -> Problem:
@@ -154,13 +157,14 @@ class Tally:
 
 def run_trials(
     trials: Sequence[Trial],
-    file: RecordFile,
+    file: RecordStore,
     runner: Runner,
     *,
     protocol: str,
     watch: Callable[[Tally, Record | None], None] | None = None,
+    is_over: Callable[[], bool] = never,
 ) -> Tally:
-    """The tally once every trial has a record.
+    """The tally once every trial has a record, or `is_over` returns True: trials that this cuts off leave none.
 
     `watch` is called whenever a trial starts, and with its record when it ends.
     """
@@ -177,7 +181,7 @@ def run_trials(
             if watch is not None:
                 watch(tally, None)
 
-    with closing(runner.run([trial.job for trial in missing], begin)) as finished:
+    with closing(runner.run([trial.job for trial in missing], begin, is_over)) as finished:
         for ended in finished:
             trial, result = missing[ended.number], ended.result
             record: Record | None = None
@@ -187,6 +191,7 @@ def run_trials(
                     result,
                     problem=trial.name,
                     configuration=trial.configuration,
+                    method=trial.method,
                     protocol=protocol,
                     plan_file=file.store_plan(result, trial.key),
                     started=ended.started,

@@ -47,7 +47,7 @@ class Record(Figures):
     problem: str = declare(Kind.NAME, "Name of the problem.", required=True)
     objects: int | None = declare(Kind.COUNT, "Objects of the problem.")
     policy: str = declare(Kind.TEXT, "Name or file of the policy.", default="")
-    method: str = declare(Kind.NAME, "Lookahead and encoding, a yardstick, or a baseline.", required=True)
+    method: str = declare(Kind.NAME, "Lookahead and encoding, a yardstick, a baseline, or a system.", required=True)
     configuration: str = declare(Kind.TEXT, "Hash of policy and options.", default="")
     protocol: str = declare(Kind.TEXT, "Protocol that the limits come from.", default="")
     search: bool = declare(Kind.FLAG, "Whether a search followed a failed rollout.", default=False)
@@ -130,8 +130,9 @@ def make_record(
     protocol: str,
     plan_file: str | None,
     started: str,
+    method: str = "",
 ) -> Record:
-    """The record of a job that has ended."""
+    """The record of a job that has ended; `method` takes the place of that of the policy."""
     domain, split, name = problem
     return Record(
         domain=domain,
@@ -139,7 +140,7 @@ def make_record(
         problem=name,
         objects=result.objects,
         policy=job.policy_label(result),
-        method=result.method or job.method(),
+        method=method or result.method or job.method(),
         configuration=configuration,
         protocol=protocol,
         search=job.search,

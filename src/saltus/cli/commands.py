@@ -35,6 +35,10 @@ COMMANDS = {
         "bench:bench",
         "Run a policy on every problem of some suites, each in a process of its own, and record the results.",
     ),
+    "experiment": CommandEntry(
+        "experiment:experiment",
+        "Train and compare systems on domains as a file describes it: what is missing is trained and played.",
+    ),
     "report": CommandEntry(
         "report:report", "Compare benchmark results with each other and with the paper, and show training curves."
     ),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +11,10 @@ import typer
 from saltus.errors import ConfigurationError, shorten
 from saltus.lookahead import LookaheadSpec
 from saltus.model.device import DEVICES
+from saltus.policy.amounts import MEGABYTES, amount, seconds_of
 from saltus.policy.catalogue import YARDSTICK_NAMES, check_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
 from saltus.process import PlanJob
-
-MEGABYTES = {"": 1, "k": 1 / 1024, "m": 1, "g": 1024}
 
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file; - for standard input.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file; - for standard input.")]
@@ -90,9 +86,7 @@ def lookahead_of(settings: Sequence[str] | None, policy: str) -> LookaheadSpec:
 def adapted(job: PlanJob, protocol: str, time: str | None) -> PlanJob:
     """The job with the protocol's time limit for its policy, unless another one is given; the policy must be known."""
     rules = protocol_of(protocol)
-    if time is not None or rules.flat_seconds is None or not job.is_flat():
-        return job
-    return replace(job, limits=replace(job.limits, seconds=rules.flat_seconds))
+    return job if time is not None else job.with_flat_limit(rules)
 
 
 def limits_of(protocol: str, time: str | None, memory: str | None, jumps: str | None) -> Limits:
@@ -104,39 +98,10 @@ def limits_of(protocol: str, time: str | None, memory: str | None, jumps: str | 
     return Limits(seconds, megabytes, count)
 
 
-def seconds_of(option: str, text: str) -> float | None:
-    """Seconds of a time such as 90, 90s, 10m or 1h30m; None for `none`."""
-    if text.strip().lower() == "none":
-        return None
-    number = r"(\d+(?:\.\d+)?)"
-    found = re.fullmatch(f"(?:{number}h)?(?:{number}m)?(?:{number}s?)?", text.strip().lower(), re.ASCII)
-    if not text.strip() or found is None:
-        raise ConfigurationError(f"{option} {shorten(text)}: expected a time such as 90, 10m or 1h30m, or none")
-    hours, minutes, seconds = (float(part or 0) for part in found.groups())
-    total = 3600 * hours + 60 * minutes + seconds
-    if not 0 < total < math.inf:
-        raise ConfigurationError(f"{option} {shorten(text)}: expected more than 0")
-    return total
-
-
 def check_device(device: str) -> None:
     """Rejects an unknown device; whether the device exists is checked where it is used."""
     if device not in DEVICES:
         raise ConfigurationError(f"--device {device}: expected one of {', '.join(DEVICES)}")
-
-
-def amount(option: str, text: str, units: Mapping[str, float]) -> float | None:
-    """Value of a number with a unit; None for `none`."""
-    if text.lower() == "none":
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)", text.strip().lower(), re.ASCII)
-    if match is None or match[2] not in units:
-        suffixes = ", ".join(unit for unit in units if unit)
-        raise ConfigurationError(f"{option} {shorten(text)}: expected a number, optionally with suffix {suffixes}")
-    value = float(match[1]) * units[match[2]]
-    if not 0 < value < math.inf:
-        raise ConfigurationError(f"{option} {shorten(text)}: expected more than 0")
-    return value
 
 
 def whole(option: str, text: str) -> int | None:

@@ -13,10 +13,11 @@ import typer
 from rich.progress import Progress
 
 from saltus.cli import output
-from saltus.cli.options import Device, check_device, seconds_of
+from saltus.cli.options import Device, check_device
 from saltus.cli.progress import columns, is_wide
 from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
+from saltus.policy.amounts import seconds_of
 
 if TYPE_CHECKING:
     from saltus.learn import Budget, Contest, ContestEvent, Event, Run

@@ -12,9 +12,10 @@ from typing import Annotated
 import typer
 
 from saltus.cli import output
-from saltus.cli.options import Device, Ray, check_device, seconds_of
+from saltus.cli.options import Device, Ray, check_device
 from saltus.cli.train import Config, Settings, TimeLimit
 from saltus.errors import ConfigurationError, suggestion
+from saltus.policy.amounts import seconds_of
 from saltus.process import LocalRunner, RayRunner, Runner
 from saltus.task import find_suites
 

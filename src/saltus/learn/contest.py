@@ -24,11 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from saltus.errors import ConfigurationError, InputError, plural
+from saltus.errors import InputError, plural
 from saltus.files import WriteError, write_whole
 from saltus.learn.candidates import SHOWN_PER_ROLE, Candidate
 from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, WINNER, ContestState, Round
-from saltus.learn.folder import RunFolder
+from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
 from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
 from saltus.learn.run import TIME_LIMIT
@@ -47,9 +47,6 @@ LEAST_SHARE = 1.0
 FAILED = "no run that is left can go on"
 DONE = "nothing is left to try"
 STABLE = "the winner's last validations solved every problem, and plans got no shorter"
-
-HELD_SECONDS = 60.0
-"""Seconds that a resumed contest waits for runs of the killed one to save their state."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +231,7 @@ class Contest:
         threads = self.threads or max(1, self.cores // max(1, min(self.slots, len(waiting))))
         jobs = [self._job(state.candidate(name), current.targets[name], threads) for name in waiting]
         for name in waiting:
-            self._wait_for(name)
+            wait_until_free(self.run_folder(name))
         begun: dict[int, float] = {}
 
         def begin(number: int) -> None:
@@ -366,21 +363,6 @@ class Contest:
 
     def _publish(self, path: Path) -> None:
         write_whole(self.policy, path.read_bytes())
-
-    def _wait_for(self, name: str) -> None:
-        """Waits until a run of a contest that was killed has saved its state."""
-        until = time.monotonic() + HELD_SECONDS
-        while self.run_folder(name).is_dir():
-            folder = RunFolder(self.run_folder(name))
-            try:
-                folder.hold()
-            except ConfigurationError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.2)
-                continue
-            folder.close()
-            return
 
     # -- budget and state --------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
 from saltus.model.device import find_device
 from saltus.process import run_job
+from saltus.process.limits import cores
 from saltus.task import find_suite
 
 SECONDS = {"cuda": 600.0, "cpu": 3600.0}
@@ -57,6 +58,7 @@ def open_contest(
     budget: Budget | None = None,
     device: str = "auto",
     threads: int | None = None,
+    slots: int | None = None,
     resume: bool = False,
     problems: Problems | None = None,
     publish: Callable[[Path], None] | None = None,
@@ -69,9 +71,9 @@ def open_contest(
     `settings` are texts `key=value` that change every candidate; `seed` (default: 0) is that of all of them; `budget`
     is what the whole contest may use (default: `SECONDS`), the time before it was resumed included. With `resume` the
     contest in `out` goes on, with another budget if one is given. `threads` is the number of threads per run (default:
-    an equal share of the cores). `problems` are those in the folder if they have been read
-    already, with `READING`. `publish` is called with the file of every better policy (default: it becomes
-    `policy.safetensors` in `out`).
+    an equal share of the cores), `slots` the number of runs side by side (default: as many as the cores and the memory
+    of a GPU allow). `problems` are those in the folder if they have been read already, with `READING`. `publish` is
+    called with the file of every better policy (default: it becomes `policy.safetensors` in `out`).
     """
     place, root = find_device(device), Path(out)
     suite = find_suite(folder)
@@ -94,7 +96,7 @@ def open_contest(
             warn(message)
         used = clock() - begun if in_seconds else 0.0
         left = replace(limit, amount=limit.amount - used)
-        tried = affordable(len(candidates), left, slots_for(place, threads, len(candidates)))
+        tried = affordable(len(candidates), left, slots or slots_for(place, threads, len(candidates)))
         if tried < len(candidates):
             left_out = ", ".join(entry.name for entry in candidates[tried:])
             warn(f"the time limit is too short for {len(candidates)} candidates; left out: {left_out}")
@@ -103,12 +105,11 @@ def open_contest(
         state = ContestState(str(Path(folder).resolve()), seed or 0, list(settings), limit, candidates, names)
         state.used = used
         state.write(root)
-    slots = slots_for(place, threads, len(state.candidates))
     return Contest(
         state,
         root,
         name=suite.name,
-        slots=slots,
+        slots=slots or slots_for(place, threads, len(state.candidates)),
         threads=threads,
         cores=cores(),
         device=place,
@@ -203,8 +204,3 @@ def slots_for(device: str, threads: int | None, candidates: int) -> int:
         free, _ = torch.cuda.mem_get_info()
         slots = min(slots, MOST_SLOTS, max(1, free // GPU_BYTES))
     return max(1, min(slots, candidates))
-
-
-def cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

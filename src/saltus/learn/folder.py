@@ -17,6 +17,7 @@ import errno
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,6 +42,9 @@ STATE_KEY = "saltus-run"
 VERSION = 1
 
 MAX_SEED = 2**63 - 1
+
+HELD_SECONDS = 60.0
+"""Seconds that a run whose parent was killed may take to save its state."""
 
 MAX_STATE_HEADER = 100_000_000
 """Largest header of a state, in bytes: it holds all validations."""
@@ -304,6 +308,25 @@ class RunFolder:
         except SaltusError:
             return None
         return episode if type(episode) is int else None
+
+
+def wait_until_free(path: Path, seconds: float = HELD_SECONDS) -> None:
+    """Waits until nobody trains in a folder, such as a run whose parent was killed and that still saves its state.
+
+    One that is held for longer than so many seconds is a `ConfigurationError`.
+    """
+    until = time.monotonic() + seconds
+    while path.is_dir():
+        folder = RunFolder(path)
+        try:
+            folder.hold()
+        except ConfigurationError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+            continue
+        folder.close()
+        return
 
 
 class NumberedPolicies:

@@ -36,6 +36,8 @@ class TrainResult:
     """Whether the run has ended by itself: more time would not change it."""
     is_stable: bool = False
     """Whether it has ended because its validations are stable."""
+    stopped_by: str = ""
+    """Name of the signal that stopped it; empty for one that ended by itself or because its time was up."""
 
     @property
     def exit_code(self) -> int:
@@ -102,7 +104,8 @@ class TrainResultBuilder:
         if "outcome" in message:
             self.end = failure(Outcome(message["outcome"]), message["detail"])
         else:
-            self.end = TrainResult(message["summary"], None, message["is_finished"], message["is_stable"])
+            values = {name: message[name] for name in ("summary", "is_finished", "is_stable", "stopped_by")}
+            self.end = TrainResult(**values)
         return True
 
     def result(self, ended: Ended) -> TrainResult:
@@ -145,4 +148,5 @@ def train(worker: Worker) -> Mapping[str, Any]:
         "summary": "; ".join(line for line in lines if not line.startswith("policy:")),
         "is_finished": run.trainer.is_stable or run.trainer.episode >= run.trainer.spec.episodes,
         "is_stable": run.trainer.is_stable,
+        "stopped_by": worker.stopped_by,
     }

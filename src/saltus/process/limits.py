@@ -1,4 +1,4 @@
-"""Stage `process`: limits that a process sets for itself. Those that it cannot escape are the supervisor's."""
+"""Stage `process`: cores, and limits that a process sets for itself. Hard limits are the supervisor's."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 def thread_variables(threads: int | None) -> dict[str, str]:
     """Environment variables that limit the threads of libraries; they must be set before the libraries are loaded."""
     return {} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads))
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def limit_threads(threads: int | None) -> None:

@@ -27,7 +27,7 @@ from saltus.policy.catalogue import (
     policy_path,
 )
 from saltus.policy.figures import Figures
-from saltus.policy.outcome import GREEDY_SHARE, Outcome
+from saltus.policy.outcome import GREEDY_SHARE, Outcome, PlanningProtocol
 from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT, RECENT
 from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
@@ -167,6 +167,12 @@ class PlanJob(Job[PlanResult]):
             return read_description(path).method.startswith(f"{FLAT}-")
         except (SaltusError, KeyError):  # the job will say why
             return False
+
+    def with_flat_limit(self, protocol: PlanningProtocol) -> Self:
+        """The job with the protocol's time limit for its policy, which must be known: flat ones may have their own."""
+        if protocol.flat_seconds is None or not self.is_flat():
+            return self
+        return replace(self, limits=replace(self.limits, seconds=protocol.flat_seconds))
 
     def policy_label(self, result: PlanResult) -> str:
         """Name of the policy for people."""

@@ -18,7 +18,7 @@ from typing import Any
 from saltus.errors import ConfigurationError
 from saltus.policy.outcome import Outcome
 from saltus.process.job import Job, Result
-from saltus.process.runner import Finished, LocalRunner, check_parallel, ignore, timestamp
+from saltus.process.runner import WAKE_UP, Finished, LocalRunner, check_parallel, ignore, never, timestamp
 from saltus.process.supervisor import Ended
 
 LOCAL = "local"
@@ -47,7 +47,7 @@ class RayRunner:
         self.parallel = parallel
 
     def run(
-        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore
+        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore, is_over: Callable[[], bool] = never
     ) -> Generator[Finished[Result], None, None]:
         """Jobs as they end."""
         if not jobs:
@@ -57,12 +57,12 @@ class RayRunner:
         waiting = list(reversed(range(len(jobs))))
         try:
             most = self.parallel or max(1, int(self.ray.cluster_resources().get("CPU", 1)))
-            while waiting or running:
+            while (waiting or running) and not is_over():
                 while waiting and len(running) < most:
                     number = waiting.pop()
                     begin(number)
                     running[self._submit(jobs[number])] = number
-                ready, _ = self.ray.wait(list(running), num_returns=1)
+                ready, _ = self.ray.wait(list(running), num_returns=1, timeout=WAKE_UP)
                 for reference in ready:
                     number = running.pop(reference)
                     yield self._fetch(reference, number, jobs[number])

@@ -32,15 +32,22 @@ def ignore(number: int) -> None:
     """Does nothing when a job begins."""
 
 
+def never() -> bool:
+    """False: jobs are never given up."""
+    return False
+
+
 class Runner(Protocol):
     """Runs jobs in parallel."""
 
     def run(
-        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore
+        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore, is_over: Callable[[], bool] = never
     ) -> Generator[Finished[Result], None, None]:
         """Jobs as they end; `begin` is called with the number of each job that starts.
 
         Closing the generator ends running jobs, gently if they can; an interrupt while it waits for them kills them.
+        `is_over` is asked about twice a second, and True ends the generator in the same way: the results of jobs that
+        it cuts off are lost.
         """
 
 
@@ -53,7 +60,7 @@ class LocalRunner:
         self._run_job = run
 
     def run(
-        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore
+        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore, is_over: Callable[[], bool] = never
     ) -> Generator[Finished[Result], None, None]:
         """Jobs as they end. A process dies with the thread that started it, so threads stay until all have ended."""
         waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -84,7 +91,10 @@ class LocalRunner:
                 threading.Thread(target=run_waiting, args=(end,), daemon=True).start()
                 ends.append(end)
             for _ in jobs:
-                yield _next(finished)
+                entry = _next(finished, is_over)
+                if entry is None:
+                    return
+                yield entry
         finally:
             stop.ask()
             try:
@@ -95,9 +105,11 @@ class LocalRunner:
                 raise
 
 
-def _next(finished: queue.SimpleQueue[Finished[Result] | BaseException]) -> Finished[Result]:
-    """The next job that ends; an error in its thread is raised."""
-    while True:
+def _next(
+    finished: queue.SimpleQueue[Finished[Result] | BaseException], is_over: Callable[[], bool]
+) -> Finished[Result] | None:
+    """The next job that ends, None if time is over before; an error in its thread is raised."""
+    while not is_over():
         try:
             entry = finished.get(timeout=WAKE_UP)
         except queue.Empty:
@@ -105,6 +117,7 @@ def _next(finished: queue.SimpleQueue[Finished[Result] | BaseException]) -> Fini
         if isinstance(entry, BaseException):
             raise entry
         return entry
+    return None
 
 
 def _wait(ends: Sequence[threading.Event]) -> None:

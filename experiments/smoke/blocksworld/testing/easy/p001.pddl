@@ -1,0 +1,22 @@
+(define (problem blocksworld-easy-001)
+  (:domain blocksworld)
+  (:objects
+    b1 b2 b3 b4 b5)
+  (:init
+    (arm-empty)
+    (clear b3)
+    (on b3 b5)
+    (on-table b5)
+    (clear b4)
+    (on-table b4)
+    (clear b2)
+    (on b2 b1)
+    (on-table b1))
+  (:goal (and
+    (clear b2)
+    (on b2 b3)
+    (on b3 b1)
+    (on-table b1)
+    (clear b5)
+    (on b5 b4)
+    (on-table b4))))

@@ -1,0 +1,229 @@
+"""The command that runs experiments: `experiment`."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress
+
+from saltus.bench import Record, Tally
+from saltus.cli import output
+from saltus.cli.bench import shown as bar_shown
+from saltus.cli.options import Ray
+from saltus.cli.progress import WIDE, columns
+from saltus.cli.train_all import interrupted_by
+from saltus.errors import ConfigurationError, plural, shorten
+from saltus.experiment import Experiment, Standing, read_experiment
+from saltus.experiment.experiment import TrainingTally, WatchPlaying, WatchTraining
+from saltus.experiment.runs import PlannedRun
+from saltus.experiment.spec import ExperimentSpec
+from saltus.policy.amounts import seconds_of
+from saltus.policy.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from saltus.learn.train_job import TrainResult
+
+TRAIN, PLAY, REPORT = "train", "play", "report"
+PARTS = (TRAIN, PLAY, REPORT)
+
+SHOWN_MISSING = 20
+"""Most missing runs that are listed one by one."""
+
+
+def experiment(
+    file: Annotated[Path, typer.Argument(help="TOML file with systems, domains, seeds, budgets and limits.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for runs, records and the report (default: runs/NAME of the file).")
+    ] = None,
+    problems: Annotated[
+        Path | None, typer.Option(help="Folder of the problems (default: the one that the file names).")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help=f"Do one part only: {', '.join(PARTS)} (default: all).")] = None,
+    time_limit: Annotated[
+        str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m. The same command goes on.")
+    ] = None,
+    system: Annotated[list[str] | None, typer.Option(help="This system only (can be repeated).")] = None,
+    domain: Annotated[list[str] | None, typer.Option(help="This domain only (can be repeated).")] = None,
+    ray: Ray = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what is missing, and do nothing.")] = False,
+) -> int:
+    """Train and compare systems on domains as a file describes it: what is missing is trained and played.
+
+    The folder then holds the training runs, a record of every problem and a report. An experiment that was stopped or
+    killed goes on with the same command: runs from their last save, problems without a record from their start.
+
+    Examples:
+
+        saltus experiment experiments/smoke.toml --dry-run
+
+        saltus experiment experiments/smoke.toml --system goal-count --only play
+    """
+    if only is not None and only not in PARTS:
+        raise ConfigurationError(f"--only {shorten(only)}: expected one of {', '.join(PARTS)}")
+    seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
+    spec = read_experiment(file, problems)
+    spec = chosen(spec, system or [], domain or [])
+    if ray is not None:
+        spec = replace(spec, machines=replace(spec.machines, ray=ray))
+    check_time(spec, seconds, only)
+    folder = out or Path("runs") / file.stem
+    work = Experiment(spec, folder, output.warning)
+    if dry_run:
+        show_standings(spec, work.standings(), missing=True)
+        return ExitCode.SUCCESS
+    deadline = None if seconds is None else time.monotonic() + seconds
+
+    def is_over() -> bool:
+        return deadline is not None and time.monotonic() >= deadline
+
+    code = 0
+    with work.held(), interrupted_by(signal.SIGTERM):
+        try:
+            if only in (None, TRAIN):
+                with runs_shown(len(work.runs)) as watch:
+                    trained = work.train(watch, is_over)
+                code = next((result.exit_code for result in trained.failed.values()), 0)
+            if only in (None, PLAY) and not is_over():
+                with trials_shown(sum(planned.problems for planned in work.trials)) as watch_trials:
+                    tally = work.play(watch_trials, is_over)
+                code = ExitCode.CRITICAL_ERROR if tally.faults else code
+        except KeyboardInterrupt:
+            output.warning(f"what is done is in {folder}; the same command continues with the rest")
+            raise
+        standings = work.standings()
+        page = work.report() if only != TRAIN else None
+    show_standings(spec, standings)
+    if page is not None:
+        output.result(f"page written to {page}")
+    if is_over() and not is_complete(standings, only):
+        output.warning("stopped by the time limit; the same command continues")
+        return code or ExitCode.OUT_OF_TIME
+    return code
+
+
+def chosen(spec: ExperimentSpec, systems: Sequence[str], domains: Sequence[str]) -> ExperimentSpec:
+    """The experiment with some of its systems and domains only; without any names, all."""
+    for option, names, known in (
+        ("--system", systems, [system.name for system in spec.systems]),
+        ("--domain", domains, [suite.name for suite in spec.suites]),
+    ):
+        for name in names:
+            if name not in known:
+                raise ConfigurationError(f"{option} {shorten(name)}: not in {spec.path}; it has {', '.join(known)}")
+    kept = tuple(
+        replace(system, domains=tuple(name for name in system.domains if not domains or name in domains))
+        for system in spec.systems
+        if not systems or system.name in systems
+    )
+    return replace(spec, systems=kept)
+
+
+def check_time(spec: ExperimentSpec, seconds: float | None, only: str | None) -> None:
+    """Refuses a time limit in which not a single trial may end: the experiment would never be done."""
+    longest = spec.testing.limits.seconds
+    if seconds is None or only in (TRAIN, REPORT):
+        return
+    if longest is None or longest > seconds:
+        raise ConfigurationError(
+            f"--time-limit {seconds:,.0f} s: a single problem may take "
+            + (f"{longest:,.0f} s" if longest is not None else "any time")
+            + " ([testing] time_limit), and one that is cut off starts anew; --only train is not limited by it"
+        )
+
+
+def is_complete(standings: Sequence[Standing], only: str | None) -> bool:
+    """Whether nothing is missing of the parts that were asked for."""
+    trained = all(not standing.missing for standing in standings)
+    played = all(standing.played == standing.trials for standing in standings)
+    return (only == PLAY or trained) and (only == TRAIN or played)
+
+
+@contextmanager
+def runs_shown(total: int) -> Iterator[WatchTraining]:
+    """Progress on standard error: a bar in a terminal, a line per run elsewhere."""
+    terminal = output.error_console()
+
+    def note(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
+        if run is not None and result is not None:
+            output.note(f"{tally.done} of {total} trained: {run}: {result.summary}")
+
+    if not terminal.is_terminal:
+        yield note
+        return
+    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
+        bar = progress.add_task("Training", total=total, text="")
+
+        def watch(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
+            progress.update(bar, completed=tally.done, text=training_text(tally, terminal.width))
+            if run is not None and result is not None:
+                terminal.print(f"{run}: {result.summary}")
+
+        yield watch
+
+
+@contextmanager
+def trials_shown(total: int) -> Iterator[WatchPlaying]:
+    """Progress on standard error: a bar in a terminal, a line per trial elsewhere."""
+    if output.error_console().is_terminal:
+        with bar_shown(total) as watch:
+            yield watch
+        return
+
+    def note(tally: Tally, record: Record | None) -> None:
+        if record is not None:
+            name = f"{record.method} {' '.join(record.name)}"
+            output.note(f"{tally.done} of {total} played: {name}: {record.outcome}, {record.seconds:.1f} s")
+
+    yield note
+
+
+def training_text(tally: TrainingTally, width: int) -> str:
+    """How many runs have failed and, as far as a terminal has room, which ones are running."""
+    failed = f"{len(tally.failed)} failed " if tally.failed else ""
+    names = [str(run) for run in tally.running]
+    if not names or width < WIDE:
+        return f"{failed}{len(names)} running"
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    running = f"running {', '.join(names[:2])}{more}"
+    return failed + shorten(running, width - WIDE + 30)
+
+
+def show_standings(spec: ExperimentSpec, standings: Sequence[Standing], *, missing: bool = False) -> None:
+    """Prints a line per system; with `missing`, also the runs that are not trained yet."""
+    rows = [
+        (
+            standing.system.name,
+            f"{standing.trained:,} of {standing.runs:,}" if standing.runs else "",
+            f"{standing.played:,} of {standing.trials:,}",
+            ", ".join(f"{solved:,}" for solved in standing.solved.values()) if standing.played else "",
+        )
+        for standing in standings
+    ]
+    output.console().print(output.table(spec.title, ["system", "runs trained", "problems played", "solved"], rows))
+    if not missing:
+        return
+    left = [run for standing in standings for run in standing.missing]
+    for run in left[:SHOWN_MISSING]:
+        output.result(f"to train: {run}{progress_of(run)}")
+    if len(left) > SHOWN_MISSING:
+        output.result(f"to train: {plural(len(left) - SHOWN_MISSING, 'more run')}")
+    trials = sum(standing.trials - standing.played for standing in standings)
+    output.result(f"missing: {plural(len(left), 'run')}, {plural(trials, 'record')}")
+
+
+def progress_of(run: PlannedRun) -> str:
+    """How far a run has come that is not trained yet; empty if it has not begun."""
+    from saltus.learn.log import read_log  # here, because importing PyTorch takes a second
+
+    path = run.folder / "log.jsonl"
+    if run.system.contest or not path.is_file():
+        return ", begun" if run.folder.is_dir() else ""
+    log = read_log(path)
+    return f", {plural(log.episodes, 'episode')} and {log.seconds:,.0f} s so far"

@@ -346,10 +346,13 @@ class Grower:
             found = search_goal(draft, task, self.rng.randrange(2**32), check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
-            if found.best is None:  # a dead end
+            if found.best is not None:
+                places.append(found.best)
+            elif strict:  # out of reach even if nothing became false
                 self.without_plan += 1
                 return None
-            places.append(found.best)
+            else:
+                is_goal = False
         plan = relaxed_plan_search(task, check) if is_goal and strict else None
         if plan is None and not (is_goal and unproven):
             for reached in (*places, *reversed(walk(task, self.rng, JUMPS, check))):

@@ -25,6 +25,7 @@ LARGEST_TIMES = 100.0
 
 HOW = {
     "patterned": "goal copied with its objects, plan found by search",
+    "joined": "goals of joined problems, whose plans follow each other",
     "reached": "goal taken from a state reached by a plan",
     "unproven": "goal copied with its objects, not known to be solvable",
 }

@@ -159,10 +159,14 @@ class Draft:
 
     def add_object(self, like: int) -> int:
         """Number of a new object of the same kind as another, without atoms."""
-        self.names.append(self._fresh_name(self.names[like]))
-        self.types.append(self.types[like])
-        self.kind.append(self.kind[like])
-        self.family.append(self.family[like])
+        return self.add_foreign(self, like)
+
+    def add_foreign(self, other: Draft, like: int) -> int:
+        """Number of a new object of the same kind as one of another draft, without atoms."""
+        self.names.append(self._fresh_name(other.names[like]))
+        self.types.append(other.types[like])
+        self.kind.append(other.kind[like])
+        self.family.append(other.family[like])
         self.of.append({})
         self.counts.append({})
         self._journal.append((None, 0.0, True))

@@ -18,12 +18,16 @@ from saltus.grow.draft import Draft, Relations, substituted
 from saltus.grow.goals import Reached, find_guides, goal_of_state, reachable_goal, search_goal, search_with_guides, walk
 from saltus.grow.guides import Guide
 from saltus.grow.insert import Inserter
+from saltus.grow.join import can_join, join
+from saltus.grow.relaxed import relaxed_plan_search
 from saltus.grow.rules import Rules
 from saltus.grow.rungs import Ladders
-from saltus.grow.stretch import lattice_kinds, stretch
+from saltus.grow.stretch import stretch, stretchable_kinds
+from saltus.grow.ways import FIRST_TRIES, Mode, Way, Ways
 from saltus.lookahead.actions import random_action, successor_state
 from saltus.pddl import Domain
-from saltus.task import Action, Task
+from saltus.policy.planning import plan_of
+from saltus.task import Action, Task, validate
 
 MOST_GIVEN = 60
 """Most given problems that rules are learned from; the largest ones."""
@@ -37,11 +41,20 @@ WALKED_ACTIONS = 60
 TRIES = 3
 """Problems tried for each one that is asked for."""
 
+SHRUNK = (1.0, 1.0, 1 / 3, 1 / 9)
+"""Sizes of one round of tries after another: share of the growth that was asked for."""
+
 FAILURES = 3
 """Insertions of a kind that may fail in a row before the kind stops growing."""
 
+MOST_GROWTH = 2.0
+"""Largest growth of single kinds, as a multiple of that of the whole problem."""
+
 SEARCHED = 4
 """Given problems, the largest ones, that searches are tried on: to find guides, and to see what a failure is worth."""
+
+JOINS = 12
+"""Problems tried to be joined with a given one."""
 
 JUMPS = 8
 """Most jumps of a walk that shakes an initial state."""
@@ -60,8 +73,9 @@ class Grown:
     base: str
     """Name of the given problem it was made from."""
     goal: str
-    """patterned: the goal was copied with the objects, and a search found the plan; reached: the goal is taken from
-    a state that was reached; unproven: the goal was copied, and there is no plan."""
+    """patterned: the goal was copied with the objects, and a search found the plan; joined: goals of several problems,
+    whose plans follow each other; reached: the goal is taken from a state that was reached; unproven: the goal was
+    copied, and there is no plan."""
     plan: tuple[Action, ...]
 
 
@@ -82,7 +96,7 @@ class Grower:
         self.drafts = [Draft(self.relations, task) for task in given]
         walked = list(self._walked([*given[-WALKED // 2 :], *given[: -WALKED // 2 : max(1, len(given) // 6)]]))
         self.rules = Rules(self.relations, self.drafts, walked)
-        self.lattices = lattice_kinds(self.drafts)
+        self.lattices = stretchable_kinds(self.drafts, self.rules)
         """Sets of kinds whose objects are the cells of a map."""
         self.ladders = Ladders(self.rules, self.drafts)
         self.tried = 0
@@ -91,8 +105,13 @@ class Grower:
         """Insertions that broke no rule."""
         self.without_plan = 0
         """Problems dropped because no goal was known to be reachable."""
+        self.ways = Ways(self.rules.varying | self.ladders.kinds)
+        """What the next problem is made by."""
         self._number = 0
         self._guides: list[Guide] | None = None
+        self._goals_vary = len({len(draft.goal_atoms()) for draft in self.drafts}) > 1
+        self._can_join: bool | None = None
+        self._plans: dict[Task, tuple[Action, ...]] = {}
 
     def _walked(self, tasks: Sequence[Task]) -> Iterator[Draft]:
         for task in tasks:
@@ -114,7 +133,7 @@ class Grower:
     ) -> list[Task]:
         """Up to `count` tasks with between times/2 and `times` times the objects of the largest given task, and always
         more than it, smallest first; with `times` 1, others of the given sizes. There may be fewer, even none. Where
-        none of this size can be made, smaller ones are.
+        too few of this size can be made, the others are smaller.
 
         All are solvable. With `unproven`, tasks without a known plan are kept where the search that should find it
         fails on given problems, too, so that its failure says nothing.
@@ -128,18 +147,17 @@ class Grower:
         unproven = unproven and self._search_is_weak(check)
         made = 0
         largest = len(self.drafts[-1])
-        least = max(times / 2, 1.0) if times > 1 else times / 2
-        for attempt in range(TRIES * count):
-            if made == count:
-                return
-            if times > 1 and attempt and attempt % count == 0 and not made:
-                times, least = 1 + (times - 1) / 3, 1.0
-            share = (attempt % count + self.rng.random()) / count
-            target = round(largest * (least + (times - least) * share))
-            found = self._grown(max(target, largest + 1 if times > 1 else 2), times, attempt, check, unproven)
-            if found is not None:
-                made += 1
-                yield found
+        self.ways = Ways(self.ways.first.kinds, min(count, FIRST_TRIES))
+        for times_, least in _sizes(times):
+            for attempt in range(count):
+                if made == count:
+                    return
+                share = (attempt + self.rng.random()) / count
+                target = round(largest * (least + (times_ - least) * share))
+                found = self._grown(max(target, largest + 1 if times > 1 else 2), times, attempt, check, unproven)
+                if found is not None:
+                    made += 1
+                    yield found
 
     def vary(self, count: int) -> list[Task]:
         """Up to `count` tasks with the objects of given ones and another initial state and goal, smallest first."""
@@ -164,15 +182,65 @@ class Grower:
         smaller = [draft for draft in self.drafts if len(draft) < target]
         if not smaller:
             return self._varied(check) if times <= 1 else None
+        way = self.ways.draw(self.rng)
+        found = self._made(way, smaller, target, times, attempt, check, unproven)
+        self.ways.learn(way, proven=found is not None)
+        return found
+
+    def _made(
+        self, way: Way, smaller: Sequence[Draft], target: int, times: float, attempt: int, check: Check, unproven: bool
+    ) -> Grown | None:
+        """A problem made in some way from one of the smaller given ones; None if this try failed."""
         pool = smaller[-max(1, len(smaller) // 2) :] if times > 1 else smaller
+        if way.mode is Mode.JOINED:
+            return self._joined(pool, target, check)
         base = self.rng.choice(pool)
         draft = base.copy()
-        self.enlarge(draft, target, check)
+        self.enlarge(draft, target, check, way)
         if len(draft) <= (len(self.drafts[-1]) if times > 1 else len(base)):
             return None
+        if way != self.ways.first and self._goals_vary and len(draft.goal_atoms()) <= len(base.goal_atoms()):
+            return None  # larger, but no more to do
         if attempt % 2:
             self._shake(draft, check)
-        return self._finished(draft, check, unproven=unproven)
+        return self._finished(draft, check, unproven=unproven, strict=way != self.ways.first)
+
+    def _joined(self, pool: Sequence[Draft], target: int, check: Check) -> Grown | None:
+        """Given problems joined into one of at most `target` objects; None if no two could be joined.
+
+        Their plans, one after the other, are a plan unless they need the same thing in different places.
+        """
+        if self._can_join is None:
+            self._can_join = can_join(self.drafts, self.rules)
+        if not self._can_join:
+            return None
+        first = self.rng.choice(pool)
+        draft = first.copy()
+        parts = [(first, {number: number for number in range(len(first))})]
+        for _ in range(JOINS):
+            other = self.rng.choice(self.drafts)
+            mapping = join(draft, other, self.rules) if len(draft) + len(other) <= target else None
+            if mapping is not None:
+                parts.append((other, mapping))
+        if len(draft) <= len(self.drafts[-1]):
+            return None
+        task = self._named(draft)
+        actions: list[Action] = []
+        for part, mapping in parts:
+            actions += [
+                Action(action.schema, tuple(mapping[number] for number in action.arguments))
+                for action in self._given_plan(part, check)
+            ]
+        if not task.goal.holds(task.initial_state) and validate(task, plan_of(task, actions)).valid:
+            return Grown(task, draft.task.name, "joined", tuple(actions))
+        return self._finished(draft, check, strict=True)
+
+    def _given_plan(self, draft: Draft, check: Check) -> tuple[Action, ...]:
+        """A plan for a given problem; empty if none is known."""
+        if draft.task not in self._plans:
+            found = search_goal(draft, draft.task, 0, check).plan
+            self._plans[draft.task] = found or relaxed_plan_search(draft.task, check) or ()
+        return self._plans[draft.task]
 
     def _search_is_weak(self, check: Check) -> bool:
         """Whether searches find no plans for half of the largest given problems."""
@@ -186,14 +254,20 @@ class Grower:
             self._guides = find_guides(self.drafts[-SEARCHED:], check)
         return search_with_guides(task, self._guides, self.rng.randrange(2**32), check).plan
 
-    def enlarge(self, draft: Draft, target: int, check: Check = lambda: None) -> None:
-        """Adds objects until there are about `target`, or no more can be added."""
-        varying = [kind for kind in sorted(self.rules.varying | self.ladders.kinds) if kind in draft.kind]
+    def enlarge(self, draft: Draft, target: int, check: Check = lambda: None, way: Way | None = None) -> None:
+        """Adds objects until there are about `target`, or no more can be added.
+
+        Where only some kinds grow, they do not get more than `MOST_GROWTH` times as many as if all did.
+        """
+        way = way or self.ways.first
+        varying = [kind for kind in sorted(way.kinds) if kind in draft.kind]
         counts = {kind: draft.kind.count(kind) for kind in varying}
         fixed = len(draft) - sum(counts.values())
         factor = (target - fixed) / max(1, sum(counts.values()))
+        if way != self.ways.first:
+            factor = min(factor, MOST_GROWTH * target / len(draft))
         goals = {kind: round(count * factor) for kind, count in counts.items()}
-        inserter = Inserter(self.rules, self.rng, check)
+        inserter = Inserter(self.rules, self.rng, check, groups=way.mode is Mode.GROUPS)
         for kinds in self.lattices:
             wanted = sum(goals.pop(kind, counts.get(kind, 0)) for kind in kinds)
             while (cells := sum(kind in kinds for kind in draft.kind)) < wanted:
@@ -254,37 +328,53 @@ class Grower:
                 draft.undo(mark)
         return changed
 
-    def _finished(self, draft: Draft, check: Check, *, unproven: bool = False) -> Grown | None:
-        """The problem with its goal, or one of its shape, and a plan; None if no goal is known to be reachable."""
+    def _named(self, draft: Draft) -> Task:
         self._number += 1
-        name = f"{draft.task.name}-grown-{self._number}"
-        task = draft.to_task(name)
-        if reachable_goal(draft, self.rules, task):
-            task = draft.to_task(name)
+        return draft.to_task(f"{draft.task.name}-grown-{self._number}")
+
+    def _finished(self, draft: Draft, check: Check, *, unproven: bool = False, strict: bool = False) -> Grown | None:
+        """The problem with its goal, or one of its shape, and a plan; None if no goal is known to be reachable.
+
+        A `strict` problem keeps all of its goals; what cannot be reached says that something was copied badly.
+        """
+        task = self._named(draft)
+        if not strict and reachable_goal(draft, self.rules, task):
+            task = draft.to_task(task.name)
         places: list[Reached] = []
         is_goal = not task.goal.holds(task.initial_state)
         if is_goal:
             found = search_goal(draft, task, self.rng.randrange(2**32), check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
-            if found.best is None:  # a dead end
-                is_goal = False
-            else:
+            if found.best is not None:
                 places.append(found.best)
-        if not (is_goal and unproven):
+            elif strict:  # out of reach even if nothing became false
+                self.without_plan += 1
+                return None
+            else:
+                is_goal = False
+        plan = relaxed_plan_search(task, check) if is_goal and strict else None
+        if plan is None and not (is_goal and unproven):
             for reached in (*places, *reversed(walk(task, self.rng, JUMPS, check))):
                 goal = goal_of_state(draft, self.rules, task, reached.state, self.rng)
                 if goal is not None:
                     draft.set_goal(goal)
-                    return Grown(draft.to_task(name), draft.task.name, "reached", reached.actions)
-        if is_goal:
-            plan = self._guided(task, check)
-            if plan is not None:
-                return Grown(task, draft.task.name, "patterned", plan)
-            if unproven:
-                return Grown(task, draft.task.name, "unproven", ())
+                    return Grown(draft.to_task(task.name), draft.task.name, "reached", reached.actions)
+        if plan is None and is_goal:
+            plan = self._guided(task, check) or (None if strict else relaxed_plan_search(task, check))
+        if plan is not None:
+            return Grown(task, draft.task.name, "patterned", plan)
+        if is_goal and unproven:
+            return Grown(task, draft.task.name, "unproven", ())
         self.without_plan += 1
         return None
+
+
+def _sizes(times: float) -> Iterator[tuple[float, float]]:
+    """Largest and smallest multiples of the given sizes in one round of tries after another."""
+    for share in SHRUNK if times > 1 else SHRUNK[:1] * TRIES:
+        largest = 1 + (times - 1) * share
+        yield largest, (max(times / 2, 1.0) if share == 1 else 1.0) if times > 1 else times / 2
 
 
 def _size(entry: Grown) -> int:

@@ -7,16 +7,20 @@ Where an atom gives a neighbour a row that was never seen, an atom about that ne
 with another one on it is no longer clear); if that does not help, the atom is left out. In a chain, the copy comes
 between the object and its successor.
 
+On request, an object is copied with its whole group (`groups.py`); then neighbours in chains stay the same, and a copy
+that lost a static atom is undone.
+
 Every copy is checked by all rules, and undone if it breaks one.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import combinations
 
 from saltus.grow.draft import Atom, Draft, Feature, substituted
+from saltus.grow.groups import group_of
 from saltus.grow.regularities import signature_of
 from saltus.grow.rules import Rules
 
@@ -36,10 +40,14 @@ FEW_STATIC = 6
 class Inserter:
     """Inserts objects into drafts that follow some rules."""
 
-    def __init__(self, rules: Rules, rng: random.Random, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, rules: Rules, rng: random.Random, check: Callable[[], None] = lambda: None, *, groups: bool = False
+    ) -> None:
         self.rules = rules
         self.rng = rng
         self.check = check
+        self.groups = groups
+        """Whether an object is copied with all that belongs to it."""
         self.tried = 0
         """Copies tried."""
         self.accepted = 0
@@ -71,14 +79,20 @@ class Inserter:
 
     def _copy_closed(self, draft: Draft, original: int, attempt: int, room: int) -> int:
         """Size of the copied set; 0 if it broke a rule."""
-        together = [original]
+        together = group_of(draft, self.rules, original) if self.groups else [original]
+        kept = self.rules.chained if self.groups else frozenset()
         while len(together) <= min(MOST_TOGETHER, room):
             self.tried += 1
             mark = draft.mark()
-            chain = self._chain_end(draft, original) if attempt % 3 == 2 and len(together) == 1 else None
-            copies = Copy(self.rules, self.rng, draft, together).make(attempt, chain)
+            is_chain = attempt % 3 == 2 and len(together) == 1 and not self.groups
+            chain = self._chain_end(draft, original) if is_chain else None
+            copy = Copy(self.rules, self.rng, draft, together, kept)
+            copies = copy.make(attempt, chain)
             new = list(copies.values())
             behind = self._behind(draft, copies)
+            if self.groups and copy.is_incomplete and not behind:
+                draft.undo(mark)
+                return 0
             if not behind and self.rules.fits(draft, mark, new) and not self._too_many(draft, new):
                 self.accepted += 1
                 return len(together)
@@ -136,12 +150,18 @@ class Inserter:
 class Copy:
     """One try: the copy of a set of objects."""
 
-    def __init__(self, rules: Rules, rng: random.Random, draft: Draft, together: Sequence[int]) -> None:
+    def __init__(
+        self, rules: Rules, rng: random.Random, draft: Draft, together: Sequence[int], kept: Collection[int] = ()
+    ) -> None:
         self.rules = rules
         self.rng = rng
         self.draft = draft
         self.together = list(together)
+        self.kept = kept
+        """Kinds of neighbours that stay as they are."""
         self.copies: dict[int, int] = {}
+        self.is_incomplete = False
+        """Whether a static atom was left out because its neighbour can have only one."""
         self._atoms: list[tuple[Atom, float]] = []
         self.replaced: dict[int, dict[int, int]] = {}
         """Neighbours drawn anew, for static atoms, fluent atoms and goals."""
@@ -233,8 +253,11 @@ class Copy:
             copied = substituted(atom, self.copies)
             if anew:
                 copied = self._drawn(copied, 0)
-            if copied not in draft.atoms and not self._doubles(copied):
-                draft.add(copied, value)
+            if copied not in draft.atoms:
+                if self._doubles(copied):
+                    self.is_incomplete = True
+                else:
+                    draft.add(copied, value)
         if chain is None:
             self._complete(atoms)
 
@@ -302,6 +325,8 @@ class Copy:
 
     def _others(self, number: int, layer: int, most: int) -> list[int]:
         """Objects of the same kind in random order that do not yet stand for another; else the object itself."""
+        if self.draft.kind[number] in self.kept:
+            return [number]
         taken = {*self.replaced.get(layer, {}).values(), *self.copies.values()}
         same = [other for other in self.draft.objects_of(self.draft.kind[number]) if other not in taken]
         return self.rng.sample(same, min(most, len(same))) or [number]
@@ -331,7 +356,8 @@ class Copy:
     def _draws(self, atom: Atom, layer: int) -> list[dict[int, int]]:
         """Ways to draw the neighbours of an atom that are not drawn yet."""
         new, drawn = set(self.copies.values()), self.replaced[layer]
-        left = [number for number in dict.fromkeys(atom[1:]) if number not in new and number not in drawn]
+        fixed = {*new, *drawn, *(number for number in atom[1:] if self.draft.kind[number] in self.kept)}
+        left = [number for number in dict.fromkeys(atom[1:]) if number not in fixed]
         if not left:
             return [{}]
         others = [self._others(number, layer, MOST_DRAWS) for number in left]

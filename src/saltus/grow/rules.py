@@ -89,6 +89,8 @@ class Rules:
         self.scales = {kind for kind in self.varying if self.is_scale(kind)}
         """Kinds of chains of numbers whose length varies."""
         self.varying -= self.scales
+        self.chained = frozenset(kind for kind in self._families if self.links(kind))
+        """Kinds of chains: their objects cannot stand for one another."""
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -262,11 +264,11 @@ class Rules:
             if 3 <= len(atom) <= 4:
                 for own, feature in draft.features(atom):
                     if own == number and self.is_functional(kind, feature):
-                        sides += [(feature, other) for other in atom[1:] if other != number]
+                        sides += [(feature, i, other) for i, other in enumerate(atom[1:]) if other != number]
             if len(sides) >= MOST_TRIANGLE_ATOMS:
                 break
         sides.sort()
-        for (one, y), (two, p) in combinations(sides, 2):
+        for (one, _, y), (two, _, p) in combinations(sides, 2):
             yield (kind, one, two), "same" if y == p else connection_of(draft, y, p)
 
     # -- two atoms away ----------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ class Lattice:
 def lattice_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
     """Sets of kinds whose objects are lattices in most of the problems that have enough of them."""
     found = []
-    for kinds in _neighbouring_kinds(drafts):
+    for kinds in neighbouring_kinds(drafts):
         enough = [draft for draft in drafts if sum(kind in kinds for kind in draft.kind) >= FEWEST_CELLS]
         good = sum(find_lattice(draft, kinds) is not None for draft in enough)
         if enough and 2 * good > len(enough):
@@ -62,7 +62,19 @@ def lattice_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
     return found
 
 
-def _neighbouring_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
+def stretchable_kinds(drafts: Sequence[Draft], rules: Rules) -> list[frozenset[int]]:
+    """Sets of kinds whose objects are lattices, if one of the given ones at least can be stretched.
+
+    What cannot be stretched anywhere is no map, whatever its squares look like.
+    """
+    return [
+        kinds
+        for kinds in lattice_kinds(drafts)
+        if any(stretch(draft.copy(), rules, random.Random(0), kinds, len(draft)) for draft in reversed(drafts))
+    ]
+
+
+def neighbouring_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
     """Kinds that static atoms connect as equals: the same kinds are found at two positions of a predicate."""
     at: dict[tuple[int, int], set[int]] = defaultdict(set)
     for draft in drafts:
@@ -84,7 +96,7 @@ def _neighbouring_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
 
 def find_lattice(draft: Draft, kinds: frozenset[int]) -> Lattice | None:
     """The lattice of the objects of some kinds; None if their graph is none."""
-    edges = _edges(draft, kinds)
+    edges = edges_of(draft, kinds)
     neighbours: dict[int, list[int]] = defaultdict(list)
     for x, y in edges:
         neighbours[x].append(y)
@@ -98,7 +110,7 @@ def find_lattice(draft: Draft, kinds: frozenset[int]) -> Lattice | None:
     return Lattice(tuple(sorted(neighbours)), edges, tuple(cuts))
 
 
-def _edges(draft: Draft, kinds: frozenset[int]) -> dict[Edge, Label]:
+def edges_of(draft: Draft, kinds: frozenset[int]) -> dict[Edge, Label]:
     """Labels of the pairs that static atoms connect: the atoms with the two objects' positions marked."""
     found: dict[Edge, set[tuple[int, ...]]] = defaultdict(set)
     for atom in draft.atoms:

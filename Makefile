@@ -47,7 +47,7 @@ sanitize: $(VENV)/.extra-dev $(SANITIZED)/.built
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc SALTUS_TEST_KERNEL="$$(ls $(CURDIR)/$(SANITIZED)/_kernel*.so)" \
 	$(BIN)/python -m pytest -m kernel -n 2 -q
 
-# A small experiment: two systems are trained and played, and a report is written. What an earlier call left does not count.
+# A small experiment, from training to report; what an earlier call left does not count.
 smoke: $(VENV)/.extra-dev
 	rm -rf build/smoke
 	$(BIN)/saltus experiment experiments/smoke.toml --out build/smoke

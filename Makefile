@@ -54,7 +54,7 @@ wheel: $(VENV)/.installed
 	rm -f $(WHEELS)/*.whl
 	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w $(WHEELS) .
 
-# A small experiment: two systems are trained and played, and a report is written. What an earlier call left does not count.
+# A small experiment, from training to report; what an earlier call left does not count.
 smoke: $(VENV)/.extra-dev
 	rm -rf build/smoke
 	$(BIN)/saltus experiment experiments/smoke.toml --out build/smoke

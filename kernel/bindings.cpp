@@ -504,9 +504,9 @@ void define_lookahead(nb::module_& module) {
         .def("__init__", &make_task, "program"_a, "object_type"_a, "arity"_a, "fluent"_a, "code_offset"_a,
              "static_rows"_a, "static_start"_a);
     nb::class_<Spec>(module, "Spec")
-        .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a,
-             "derived_novelty"_a, "root"_a, "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a,
-             "max_encoded"_a, "max_nodes"_a, "max_atoms"_a, "max_root_actions"_a);
+        .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "derived_novelty"_a,
+             "root"_a, "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a, "max_encoded"_a,
+             "max_nodes"_a, "max_atoms"_a, "max_root_actions"_a);
     constexpr auto inside = nb::rv_policy::reference_internal;
     nb::class_<Tree>(module, "Tree")
         .def_prop_ro("parent", &array_of<&Tree::parent>, inside)

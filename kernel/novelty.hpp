@@ -67,7 +67,8 @@ private:
     template <typename Visit>
     bool features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const;
     bool counts(Code code, std::int32_t predicate) const {
-        return !ignores_derived_ || !task_.derived[static_cast<std::size_t>(predicate)] || derived_goals_.contains(code);
+        return !ignores_derived_ || !task_.derived[static_cast<std::size_t>(predicate)] ||
+               derived_goals_.contains(code);
     }
     bool concerns(const Watch& watch, std::int32_t position, const Object* arguments) const;
     std::vector<std::int64_t> features_of(Code code) const;

@@ -5,8 +5,9 @@
 Every folder holds a `domain.pddl` and a `problem.pddl`. For each, in a process of its own: the seconds of reading it
 and of building the trees of AIW(1) and IW(1) from the initial state, with their sizes; or why it is refused. Together
 they have `--timeout` seconds. With `--lama`, LAMA's first iteration (extra `baselines`) plans for so many seconds, and
-the judge validates its plan. With `--plan`, `saltus plan` does the same with the yardstick goal-count and its search.
-Ends with 1 if a folder is refused, too slow, or has an invalid plan.
+the judge validates its plan. With `--plan`, `saltus plan` does the same with the yardstick goal-count and its search,
+and its plan is also replayed in the task that Fast Downward's translator makes (`fast_downward.py --plan`): accepted,
+not accepted, or not translated within a minute. Ends with 1 if a folder is refused, too slow, or has an invalid plan.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+
+TRANSLATION = 60.0
+"""Seconds for Fast Downward's translator and the replay of a plan."""
 
 
 def look(folder: Path) -> dict[str, object]:
@@ -89,7 +93,25 @@ def own_plan(folder: Path, seconds: float) -> str:
         ]
         command += ["--policy", "goal-count", "--time-limit", f"{seconds:g}", "--plan-file", str(plan)]
         code, _ = run(command, seconds + 20)
-        return judged(folder, plan) if plan.is_file() else f"no plan ({code})"
+        if not plan.is_file():
+            return f"no plan ({code})"
+        return f"{judged(folder, plan)} {replayed(folder, plan)}"
+
+
+def replayed(folder: Path, plan: Path) -> str:
+    """What Fast Downward's translator makes of a plan."""
+    script = Path(__file__).with_name("fast_downward.py")
+    files = [str(folder / "domain.pddl"), str(folder / "problem.pddl"), str(plan)]
+    _, text = run([sys.executable, str(script), "--plan", *files], TRANSLATION)
+    last = text.strip().splitlines()[-1:]
+    return last[0] if last in (["accepted"], ["not accepted"]) else "not translated"
+
+
+def kind_of(result: str) -> str:
+    """What a result counts as."""
+    if "INVALID" in result or "not accepted" in result:
+        return "invalid"
+    return "no plan" if "no plan" in result else "valid, not translated" if "not translated" in result else "valid"
 
 
 def main() -> int:
@@ -126,8 +148,7 @@ def main() -> int:
         for name, seconds, plan in (("LAMA", options.lama, lama_plan), ("saltus", options.plan, own_plan)):
             if seconds is not None:
                 result = plan(folder, seconds)
-                kind = "invalid" if "INVALID" in result else "no plan" if "no plan" in result else "valid"
-                ends[f"{name}: {kind}"] += 1
+                ends[f"{name}: {kind_of(result)}"] += 1
                 line += f"  {name} {result}"
         print(line, flush=True)
     print("; ".join(f"{name} {count}" for name, count in sorted(ends.items())))

@@ -131,14 +131,15 @@ void make_task(Task* self, Input<std::int32_t> program, Input<std::int32_t> obje
 }
 
 void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity, std::int32_t goal_identity,
-               std::int32_t root, bool expand_root_successors, bool keep_root_successors, std::int64_t max_better,
-               std::int64_t max_encoded, std::int64_t max_nodes, std::int64_t max_atoms,
+               bool derived_novelty, std::int32_t root, bool expand_root_successors, bool keep_root_successors,
+               std::int64_t max_better, std::int64_t max_encoded, std::int64_t max_nodes, std::int64_t max_atoms,
                std::int64_t max_root_actions) {
     Spec spec;
     spec.kind = static_cast<Kind>(kind);
     spec.width = width;
     spec.capacity = capacity;
     spec.goal_identity = static_cast<GoalIdentity>(goal_identity);
+    spec.derived_novelty = derived_novelty;
     spec.root = static_cast<RootMode>(root);
     spec.expand_root_successors = expand_root_successors;
     spec.keep_root_successors = keep_root_successors;
@@ -503,9 +504,9 @@ void define_lookahead(nb::module_& module) {
         .def("__init__", &make_task, "program"_a, "object_type"_a, "arity"_a, "fluent"_a, "code_offset"_a,
              "static_rows"_a, "static_start"_a);
     nb::class_<Spec>(module, "Spec")
-        .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a,
-             "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a, "max_encoded"_a, "max_nodes"_a,
-             "max_atoms"_a, "max_root_actions"_a);
+        .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "derived_novelty"_a,
+             "root"_a, "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a, "max_encoded"_a,
+             "max_nodes"_a, "max_atoms"_a, "max_root_actions"_a);
     constexpr auto inside = nb::rv_policy::reference_internal;
     nb::class_<Tree>(module, "Tree")
         .def_prop_ro("parent", &array_of<&Tree::parent>, inside)

@@ -53,7 +53,8 @@ Search::Search(const Situation& situation, const Spec& spec)
       view_(task_, places_ ? std::span<const Code>(closure_) : situation.state),
       matcher_(view_),
       changes_(task_, view_),
-      novelty_(task_, spec.kind, spec.goal_identity, situation.goal_positive, situation.goal_negative),
+      novelty_(task_, spec.kind, spec.goal_identity, spec.derived_novelty, situation.goal_positive,
+               situation.goal_negative),
       arguments_(static_cast<std::size_t>(task_.max_arity) + 1),
       asked_(task_.schemas.size()),
       budget_(std::max(kScratch, saturating_product(spec.max_atoms, sizeof(Code)))) {

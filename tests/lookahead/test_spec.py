@@ -14,6 +14,7 @@ CHANGED = LookaheadSpec(
     width=2,
     capacity=7,
     goal_identity="off",
+    derived_novelty=False,
     root_successors="novel",
     expand_root_successors=False,
     keep_root_successors=False,

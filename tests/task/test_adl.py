@@ -18,6 +18,7 @@ from saltus.lookahead import (
     successor_state,
 )
 from saltus.lookahead import reference as lookahead_reference
+from saltus.lookahead.spec import GOAL_IDENTITIES
 from saltus.task import Plan, Task, reference, validate
 
 pytestmark = pytest.mark.kernel
@@ -299,10 +300,12 @@ def test_the_kernel_equals_its_twins_on_formulas(seed: int) -> None:
     for kind in ("iw", "aiw", "baiw", "flat"):
         width = rng.choice([1, 2]) if kind != "flat" else 1
         root = rng.choice(["all", "novel", *(["classes"] if width == 1 else [])])
-        spec = LookaheadSpec(kind=kind, width=width, root_successors=root, max_nodes=60)
-        tree = lookahead(task, spec=spec)
-        assert_same(tree, lookahead_reference.lookahead(task, spec=spec))
-        tree.check_valid()
+        identity = rng.choice(sorted(GOAL_IDENTITIES))
+        for derived in (True, False):
+            spec = LookaheadSpec(kind, width, None, identity, derived, root, max_nodes=60)
+            tree = lookahead(task, spec=spec)
+            assert_same(tree, lookahead_reference.lookahead(task, spec=spec))
+            tree.check_valid()
     state = task.initial_state
     for _ in range(4):
         dead = lookahead_reference.is_dead_end(task, state, task.goal)
@@ -316,3 +319,25 @@ def test_the_kernel_equals_its_twins_on_formulas(seed: int) -> None:
         following = successor_state(task, state, action)
         assert following == reference.successor(task, state, action)
         state = following
+
+
+SWITCHES = """(define (domain switches) (:requirements :adl :derived-predicates)
+  (:predicates (on ?x) (pair ?x ?y) (all-on))
+  (:derived (pair ?x ?y) (and (on ?x) (on ?y) (not (= ?x ?y))))
+  (:derived (all-on) (forall (?x) (on ?x)))
+  (:action flip :parameters (?x) :precondition (not (on ?x)) :effect (on ?x)))"""
+
+
+@pytest.mark.parametrize("kind", ["iw", "aiw", "baiw"])
+@pytest.mark.parametrize(("goal", "deep"), [("(on c)", 1), ("(pair a b)", 2), ("(all-on)", 3)])
+def test_derived_atoms_may_not_count_for_novelty(kind: str, goal: str, deep: int) -> None:
+    """Without them, a second switch is nothing new, unless it makes a derived atom of the goal true."""
+    problem = f"(define (problem three) (:domain switches) (:objects a b c) (:init) (:goal {goal}))"
+    task = task_of(SWITCHES, problem)
+    with_derived = lookahead(task, spec=LookaheadSpec(kind=kind))
+    # Pairs and all three: three successors, then what adds a new pair, then the third switch.
+    assert int(with_derived.depth.max()) == 3
+    without = LookaheadSpec(kind=kind, derived_novelty=False)
+    tree = lookahead(task, spec=without)
+    assert_same(tree, lookahead_reference.lookahead(task, spec=without))
+    assert sorted(tree.depth.tolist()) == {1: [0, 1, 1, 1], 2: [0, 1, 1, 1, 2], 3: [0, 1, 1, 1]}[deep]

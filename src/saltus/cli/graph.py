@@ -46,6 +46,7 @@ def graph(
     nullary: Annotated[
         str, typer.Option(help=f"What to do with atoms without arguments: one of {', '.join(NULLARY)}.")
     ] = DEFAULTS.nullary,
+    derived: Annotated[bool, typer.Option(help="Encode derived atoms outside the goal.")] = DEFAULTS.derived,
     negative_goals: Annotated[
         bool, typer.Option(help="Add relations for negated goal literals.")
     ] = DEFAULTS.negative_goals,
@@ -78,6 +79,7 @@ def graph(
         depth_unit=depth_unit,
         tree_atoms=tree_atoms,
         nullary=nullary,
+        derived=derived,
         negative_goals=negative_goals,
     )
     search = LookaheadSpec(kind=kind or spec.default_lookahead, max_nodes=max_nodes)

@@ -31,6 +31,8 @@ from saltus.graph.vocabulary import (
     Vocabulary,
     fluent_predicates,
     has_world,
+    hidden_predicates,
+    is_about_goal,
 )
 from saltus.pddl import Domain, Predicate
 from saltus.task import Task
@@ -118,9 +120,9 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
     number = vocabulary.number
     names: tuple[list[str], list[str], list[str]] = ([], [], [])
     if domain is not None:
-        fluent = fluent_predicates(domain)
+        fluent, hidden = fluent_predicates(domain), hidden_predicates(domain, spec)
         names = (
-            [_relation_name(entry, role, fluent, spec) for role in ROLES for entry in domain.predicates],
+            [_relation_name(entry, role, fluent, hidden, spec) for role in ROLES for entry in domain.predicates],
             [TYPE_PREFIX + entry.name for entry in domain.types],
             [SCHEMA_PREFIX + entry.name for entry in domain.schemas],
         )
@@ -144,7 +146,9 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
     return _Tables(vocabulary, tuple(table.tobytes() for table in tables), kernel)
 
 
-def _relation_name(predicate: Predicate, role: str, fluent: frozenset[str], spec: EncodingSpec) -> str:
+def _relation_name(
+    predicate: Predicate, role: str, fluent: frozenset[str], hidden: frozenset[str], spec: EncodingSpec
+) -> str:
     """Name of the predicate's relation in a role, empty where the encoding has none.
 
     Looking the name up in the vocabulary is not enough: `p` in the role `-` is named like a predicate `p-` in no role.
@@ -152,6 +156,7 @@ def _relation_name(predicate: Predicate, role: str, fluent: frozenset[str], spec
     dropped = not predicate.parameters and spec.nullary == "drop"
     delta = role in (*DELTA_SUFFIXES, *NEGATED_DELTA_SUFFIXES)
     foreign = (delta and not spec.parts.delta) or (role.startswith(PRIME) and not spec.parts.primed)
+    foreign |= predicate.name in hidden and not is_about_goal(role)
     return "" if dropped or foreign or (role and predicate.name not in fluent) else predicate.name + role
 
 

@@ -121,6 +121,9 @@ class EncodingSpec:
     # Departure: in the paper, an atom without arguments sends no message, so that the network cannot see it.
     nullary: str = "world"
     """Atoms without arguments: world: they are about one extra node; drop: they are left out (the paper)."""
+    derived: bool = True
+    """Whether derived atoms are encoded; those mentioned in the goal always are. A key: a choice that depends on the
+    domain."""
     negative_goals: bool = False
     """Whether there are relations for negated goal literals. Without them, goals with such literals are refused.
     A key: a choice that depends on the domain."""
@@ -137,6 +140,8 @@ class EncodingSpec:
                     f"encoding: {name} cannot be switched off for {self.kind}, which has none; only {owners} has"
                 )
 
+        if type(self.derived) is not bool:
+            raise ConfigurationError(f"encoding: derived is {self.derived!r}, expected True or False")
         if self.depth_unit != "jumps" and not self.has_depth_nodes:
             raise ConfigurationError(f"encoding: depth_unit is {self.depth_unit!r}, but there are no depth nodes")
 

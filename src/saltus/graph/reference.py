@@ -3,7 +3,7 @@
 For the root's state s, a candidate s' and the goal g, the parts of the encodings (`encodings.py`) are
 
     R^s        P(o) for atoms of s;  P_GT(o) for those of g that are in s, P_GF(o) for those that are not;
-               static atoms and types
+               static atoms and types; derived atoms outside g may be left out everywhere (`derived`)
     delta      P+(o) for atoms of s' that are not in s, P-(o) for atoms of s that are not in s';
                P+_G and P-_G for those of them that are in g
     primed     R^s' over primed relations, without static atoms and types
@@ -32,7 +32,17 @@ from saltus.errors import SaltusError
 from saltus.graph.batch import GraphBatch
 from saltus.graph.encodings import Candidate, EncodingSpec
 from saltus.graph.query import Query, levels_of, resolve
-from saltus.graph.vocabulary import EDGE, LEVEL, ORDER, PRIME, SCHEMA_PREFIX, TYPE_PREFIX, Vocabulary, has_world
+from saltus.graph.vocabulary import (
+    EDGE,
+    LEVEL,
+    ORDER,
+    PRIME,
+    SCHEMA_PREFIX,
+    TYPE_PREFIX,
+    Vocabulary,
+    has_world,
+    hidden_predicates,
+)
 from saltus.lookahead import LookaheadTree
 from saltus.task import Goal, State, Task
 
@@ -85,9 +95,9 @@ def encode(query: Query, vocabulary: Vocabulary, spec: EncodingSpec) -> list[Rel
     graphs = [_state_graph(tree, tree.root, goal, vocabulary, spec) for _ in range(1, len(tree))]
     for node, graph in enumerate(graphs, start=1):
         if parts.primed:
-            _add_state(graph, tree.task, tree.state_of(node), goal, PRIME)
+            _add_state(graph, tree.task, tree.state_of(node), goal, PRIME, spec)
         if parts.delta:
-            _add_delta(graph, tree, node, goal, ())
+            _add_delta(graph, tree, node, goal, (), spec)
     return graphs
 
 
@@ -110,23 +120,29 @@ def _state_graph(
     for number, entry in enumerate(task.domain.types):
         for node in np.flatnonzero(task.is_a[task.object_type, number]).tolist():
             graph.add(TYPE_PREFIX + entry.name, node)
-    _add_state(graph, task, state, goal, "")
+    _add_state(graph, task, state, goal, "", spec)
     return graph
 
 
-def _add_state(graph: RelationalGraph, task: Task, state: State, goal: Goal, prime: str) -> None:
+def _add_state(graph: RelationalGraph, task: Task, state: State, goal: Goal, prime: str, spec: EncodingSpec) -> None:
+    hidden = hidden_predicates(task.domain, spec)
     for _, name, arguments in _atoms(graph, task, state):
-        graph.add(name + prime, *arguments)
+        if name not in hidden:
+            graph.add(name + prime, *arguments)
     for codes, sign in ((goal.positive, "_G"), (goal.negative, "_NG")):
         for code, name, arguments in _atoms(graph, task, codes.tolist()):
             graph.add(name + prime + sign + ("T" if code in state else "F"), *arguments)
 
 
-def _add_delta(graph: RelationalGraph, tree: LookaheadTree, node: int, goal: Goal, anchor: tuple[int, ...]) -> None:
+def _add_delta(
+    graph: RelationalGraph, tree: LookaheadTree, node: int, goal: Goal, anchor: tuple[int, ...], spec: EncodingSpec
+) -> None:
+    hidden = hidden_predicates(tree.task.domain, spec)
     positive, negative = set(goal.positive.tolist()), set(goal.negative.tolist())
     for codes, sign in ((tree.added_of(node), "+"), (tree.deleted_of(node), "-")):
         for code, name, arguments in _atoms(graph, tree.task, codes.tolist()):
-            graph.add(name + sign, *anchor, *arguments)
+            if name not in hidden:
+                graph.add(name + sign, *anchor, *arguments)
             if code in positive:
                 graph.add(name + sign + "_G", *anchor, *arguments)
             if code in negative:
@@ -145,7 +161,7 @@ def _add_candidates(graph: RelationalGraph, tree: LookaheadTree, goal: Goal, spe
             relation = SCHEMA_PREFIX + tree.task.schemas[action.schema].name
             graph.add(relation, node_of[node], *action.arguments)
         if parts.delta:
-            _add_delta(graph, tree, node, goal, (node_of[node],))
+            _add_delta(graph, tree, node, goal, (node_of[node],), spec)
     if parts.tree:
         _add_tree(graph, tree, node_of, spec)
 

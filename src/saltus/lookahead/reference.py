@@ -69,9 +69,14 @@ FEATURES: dict[str, Features] = {"iw": iw_features, "aiw": aiw_features, "baiw":
 
 
 def features(task: Task, goal: Goal, spec: LookaheadSpec, code: int) -> set[Feature]:
-    """Features of an atom for a goal: an atom mentioned in the goal keeps its identity (`goal_identity`)."""
-    abstract = FEATURES[spec.kind](task, code)
+    """Features of an atom for a goal: an atom mentioned in the goal keeps its identity (`goal_identity`).
+
+    Derived atoms that the goal does not mention may have none (`derived_novelty`).
+    """
     mentioned = code in goal.positive or code in goal.negative
+    if not spec.derived_novelty and not mentioned and task.decode(code)[0] in task.derived:
+        return set()
+    abstract = FEATURES[spec.kind](task, code)
     if spec.goal_identity == "off" or not mentioned:
         return abstract
     identity: set[Feature] = {("atom", code)} if spec.kind == "iw" else {("goal", code)}

@@ -80,6 +80,7 @@ def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
         spec.width,
         spec.capacity or 0,
         GOAL_IDENTITIES[spec.goal_identity],
+        spec.derived_novelty,
         ROOT_SUCCESSORS[spec.root_successors],
         spec.expand_root_successors,
         spec.keep_root_successors,

@@ -42,6 +42,9 @@ class LookaheadSpec:
     goal_identity: str = "instead"
     """Features of an atom mentioned in the goal: instead: its identity alone (the paper); also: its identity and its
     abstracted features; off: its abstracted features alone (the paper's reduced goals)."""
+    derived_novelty: bool = True
+    """Whether derived atoms have features; those mentioned in the goal always do. A key: a choice that depends on the
+    domain."""
     # Departure: the paper enumerates all actions; on the largest problems there are millions of interchangeable ones.
     root_successors: str = "auto"
     """Successors of the root in the tree: all: every distinct one; classes: one per class that 1-WL colours cannot
@@ -145,7 +148,7 @@ class LookaheadSpec:
                 raise ConfigurationError(f"lookahead: {name} is {value}, expected at least 1")
             if value >= LARGEST:
                 raise ConfigurationError(f"lookahead: {name} is {value}, expected less than 2^62")
-        for name in ("expand_root_successors", "keep_root_successors", "free_moves"):
+        for name in ("derived_novelty", "expand_root_successors", "keep_root_successors", "free_moves"):
             if type(getattr(self, name)) is not bool:
                 raise ConfigurationError(f"lookahead: {name} is {getattr(self, name)!r}, expected True or False")
 

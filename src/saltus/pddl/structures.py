@@ -183,6 +183,8 @@ class Domain:
 
     def fits(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
         """Whether everything of the types `types` has one of the types `wanted`."""
+        if types == wanted:  # nearly always, and a problem may ask a million times
+            return True
         return all(any(want in self.ancestors(name) for want in wanted) for name in types)
 
     def overlaps(self, types: tuple[str, ...], wanted: tuple[str, ...]) -> bool:

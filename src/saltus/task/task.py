@@ -224,9 +224,10 @@ class Task:
         impossible = False
         wanted: list[int] = []
         unwanted: list[int] = []
-        for codes, kept, sign in ((positive, wanted, True), (negative, unwanted, False)):
-            for code in codes:
-                if self.fluent[self.decode(code)[0]]:
+        for codes, kept, sign in ((list(positive), wanted, True), (list(negative), unwanted, False)):
+            predicates = np.searchsorted(self.code_offset, codes, side="right") - 1
+            for code, is_fluent in zip(codes, self.fluent[predicates].tolist(), strict=True):
+                if is_fluent:
                     kept.append(code)
                 else:
                     impossible |= (code in self.static_codes) != sign

@@ -18,6 +18,7 @@ namespace {
 static_assert(kLanes % (2 * kWidth) == 0 || kLanes == kWidth);
 static_assert(kTileRows % kRows == 0);
 
+constexpr std::int64_t kUsualWidth = 32;
 constexpr float kLog2E = 1.44269504F;
 constexpr float kMostExcess = 64.0F;  // binary digits by which a message may exceed the one that its sum is relative to
 
@@ -148,6 +149,13 @@ void add_rows(const Rows* parts, std::int64_t part_count, std::int64_t rows, con
 // Sums exponentials relative to the node's first message, or to a later one that exceeds it by so much that the sum
 // could overflow. `scale` is the sharpness for powers of two.
 SALTUS_INLINE void collect_smooth(const float* message, std::int64_t width, float scale, float* state) {
+    if (state[0] == kNoMessage) {
+        for (std::int64_t k = 0; k < width; k += kWidth) {
+            store(state + k, load(message + k));
+            store(state + width + k, all(1.0F));
+        }
+        return;
+    }
     for (std::int64_t k = 0; k < width; k += kWidth) {
         const Vec value = load(message + k);
         const Vec reference = load(state + k);
@@ -165,16 +173,17 @@ SALTUS_INLINE void collect_smooth(const float* message, std::int64_t width, floa
 }
 
 template <Aggregation kind>
-SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
-                                float* states) {
-    const std::int64_t width = messages.width;
+SALTUS_INLINE void collect_wide(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
+                                std::int64_t width, float* states) {
     const float scale = sharpness * kLog2E;
+    const float* values = messages.values;
+    const std::int32_t* nodes = messages.node;
+    const std::int64_t arity = messages.arity;
     for (std::int64_t atom = 0; atom < messages.atoms; ++atom) {
-        const std::int64_t number = messages.number != nullptr ? messages.number[atom] : atom;
-        for (std::int64_t p = 0; p < messages.arity; ++p) {
-            const std::int32_t node = messages.node[atom * messages.arity + p];
+        const float* message = values + (messages.number != nullptr ? messages.number[atom] : atom) * messages.stride;
+        for (std::int64_t p = 0; p < arity; ++p, message += width) {
+            const std::int32_t node = *nodes++;
             if (node < first || node >= end) continue;
-            const float* message = messages.values + number * messages.stride + p * width;
             float* state = states + std::int64_t{node} * 2 * width;
             if constexpr (kind == Aggregation::kSmoothMaximum) {
                 collect_smooth(message, width, scale, state);
@@ -187,6 +196,15 @@ SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::
             }
         }
     }
+}
+
+template <Aggregation kind>
+SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
+                                float* states) {
+    if (messages.width == kUsualWidth)  // so that the compiler unrolls the loops
+        collect_wide<kind>(messages, sharpness, first, end, kUsualWidth, states);
+    else
+        collect_wide<kind>(messages, sharpness, first, end, messages.width, states);
 }
 
 void collect(Aggregation aggregation, const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,

@@ -1,4 +1,4 @@
-"""The network's loops for other machines than this one: cross-compiled, run by an emulator, compared with the portable ones."""
+"""The network's loops for other machines than this one: cross-compiled, emulated, compared with the portable ones."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def draw(points: Mapping[int | None, Sequence[tuple[int, float]]], path: Path) -
         if not series:
             continue
         balls, milliseconds = zip(*series, strict=True)
-        name = "without roles" if roles is None else f"with roles, at most {roles} balls of each shown"
+        name = "without roles" if roles is None else f"with roles: {roles} objects of each shown"
         axes.plot(balls, milliseconds, marker=mark, label=name)
     axes.set(xscale="log", yscale="log", xlabel="balls", ylabel="CPU time per jump, ms")
     axes.grid(visible=True, which="major", alpha=0.3)

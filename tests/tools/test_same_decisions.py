@@ -1,4 +1,4 @@
-"""`benchmarks/same_decisions.py` on a sample: the engine decides as PyTorch does along rollouts on validation problems."""
+"""`benchmarks/same_decisions.py` on a sample: the engine decides as PyTorch does on validation problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Benchmark of the lookahead on one thread: three tables from one run; times are the best of several.
+"""Benchmark of the lookahead on one thread: tables from one run; times are the best of several.
 
 1. Complete IW(1) from the initial state, ours against `pymimir`'s own C++ search (extra `bench`), each in a process of
    its own. Targets: 200 times faster on satellite and transport medium p15, 20 times on blocksworld medium p15.
@@ -6,7 +6,11 @@
    memory that it adds to the process.
 3. The slope of log time over log objects for AIW(1) in each domain, over all test problems in the folder.
 
-    python benchmarks/lookahead.py --ipc DIR [--domain rovers] [--repeats 5] [--timeout 120]
+With `--rollout N`, another table alone: each domain's bundled policy plays the largest problem, and every lookahead
+along its first N jumps is timed, in CPU time. A jump that takes far longer than the first one for a tree of the same
+size is a cliff; "worst" is the greatest time per generated action, compared with the first jump's.
+
+    python benchmarks/lookahead.py --ipc DIR [--domain rovers] [--repeats 5] [--timeout 120] [--rollout 30]
 """
 
 from __future__ import annotations
@@ -15,13 +19,19 @@ import argparse
 import importlib.util
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from measure import MEGABYTE, best_time, memory, reset_peak_memory
+
+if TYPE_CHECKING:
+    from saltus.lookahead import Situation
 
 PEER_PROBLEMS = {
     "satellite/testing/medium/p15.pddl": 200,
@@ -165,6 +175,52 @@ def largest(ipc: Path, domains: list[str], arguments: argparse.Namespace) -> Non
     print("* one root successor per class")
 
 
+def along_rollout(ipc: Path, domain: str, jumps: int, repeats: int) -> None:
+    """Prints a line: times of the lookaheads at the states of the bundled policy's rollout."""
+    from saltus.lookahead import lookahead_batch
+    from saltus.policy import DeadEndRule, FrozenGoals, Rollout, load_policy
+    from saltus.task import load
+
+    problem = max((ipc / domain / "testing").rglob("*.pddl"), key=lambda path: path.stat().st_size)
+    policy = load_policy(domain, device="cpu")
+    policy.threads = 1  # type: ignore[attr-defined]
+    task = load(ipc / domain / "domain.pddl", problem)
+    rollout = Rollout(
+        task,
+        dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
+        frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
+    )
+    times, generated = [], []
+    while rollout.ending is None and len(times) < jumps:
+        decision = policy.decide([rollout.situation])[0]
+
+        def look(situation: Situation = rollout.situation) -> object:
+            return lookahead_batch([situation], policy.lookahead, threads=1)
+
+        times.append(best_time(look, repeats, clock=time.process_time))
+        generated.append(max(1, decision.tree.generated))
+        rollout.advance(decision)
+    slowest = max(range(len(times)), key=times.__getitem__)
+    first = times[0] / generated[0]
+    worst = max(seconds / count for seconds, count in zip(times, generated, strict=True)) / first
+    print(
+        f"{f'{domain} {problem.parent.name} {problem.stem}':<26}{len(times):>6}{times[0] * 1e3:>10.2f}"
+        f"{statistics.median(times) * 1e3:>10.2f}{times[slowest] * 1e3:>10.2f}{slowest + 1:>9}{worst:>8.1f}",
+        flush=True,
+    )
+
+
+def rollouts(ipc: Path, domains: list[str], arguments: argparse.Namespace) -> None:
+    """Prints the table of `--rollout`."""
+    from saltus.policy.catalogue import bundled_policies
+
+    print("lookaheads along a rollout of the bundled policy, ms of CPU time")
+    print(f"{'problem':<26}{'jumps':>6}{'first':>10}{'median':>10}{'slowest':>10}{'at jump':>9}{'worst':>8}")
+    for domain in domains:
+        if domain in bundled_policies():
+            along_rollout(ipc, domain, arguments.rollout, arguments.repeats)
+
+
 def main() -> None:
     """Runs everything, or one job for the parent process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -172,6 +228,7 @@ def main() -> None:
     parser.add_argument("--domain", action="append", help="only this domain in tables 2 and 3; may be repeated")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds per process")
+    parser.add_argument("--rollout", type=int, metavar="N", help="time lookaheads along N jumps instead")
     parser.add_argument("--job", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.job:
@@ -182,6 +239,9 @@ def main() -> None:
         parser.error("--ipc or SALTUS_IPC2023 must name the folder of the IPC 2023 Learning Track problems")
     ipc = Path(arguments.ipc)
     domains = arguments.domain or sorted(path.name for path in ipc.iterdir() if (path / "domain.pddl").is_file())
+    if arguments.rollout:
+        rollouts(ipc, domains, arguments)
+        return
     compare(ipc, arguments)
     largest(ipc, domains, arguments)
 

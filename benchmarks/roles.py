@@ -6,7 +6,8 @@
 
 `scale` plays gripper: one robot with two hands takes all balls to the other room. Time per jump is CPU time over the
 first jumps, by number of balls, with and without roles; without, only up to `--plain` balls. A policy must have been
-learned for the classic gripper domain, which this script holds; goal-count fits every domain.
+learned for the classic gripper domain, which this script holds; goal-count fits every domain. `--plot FILE` also draws
+the times (extra `plot`).
 
 `decisions` plays generated problems of the bundled policies' domains: validation problems, and larger ones. Along the
 rollout without roles, every decision is made again with K representatives; it counts as changed if the actions of the
@@ -20,6 +21,7 @@ import argparse
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from saltus.domains.generated import generated_task, larger_problems
 from saltus.lookahead import LookaheadTree, find_colours
@@ -94,6 +96,7 @@ def scale(options: argparse.Namespace) -> None:
     policy = load_policy(options.policy, device="cpu")
     policy.threads = 1  # type: ignore[attr-defined]
     plain = policy.lookahead
+    points: dict[int | None, list[tuple[int, float]]] = {options.roles: [], None: []}
     print("| balls | read, s | ms per jump | states | without roles: ms per jump | states |\n|---|---|---|---|---|---|")
     for balls in options.balls:
         start = time.process_time()
@@ -106,8 +109,32 @@ def scale(options: argparse.Namespace) -> None:
                 continue
             policy.lookahead = replace(plain, roles=roles)
             milliseconds, states = per_jump(policy, task, jumps)
+            points[roles].append((balls, milliseconds))
             cells += [f"{milliseconds:.2f}", f"{states:,}"]
         print(f"| {balls:,} | {read:.2f} | {' | '.join(cells)} |", flush=True)
+    if options.plot:
+        draw(points, options.plot)
+
+
+def draw(points: Mapping[int | None, Sequence[tuple[int, float]]], path: Path) -> None:
+    """Writes a plot of the times per jump over the number of balls; both axes are logarithmic."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
+    for (roles, series), mark in zip(points.items(), "os", strict=True):
+        if not series:
+            continue
+        balls, milliseconds = zip(*series, strict=True)
+        name = "without roles" if roles is None else f"with roles: {roles} objects of each shown"
+        axes.plot(balls, milliseconds, marker=mark, label=name)
+    axes.set(xscale="log", yscale="log", xlabel="balls", ylabel="CPU time per jump, ms")
+    axes.grid(visible=True, which="major", alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
@@ -224,6 +251,7 @@ def main() -> None:
     scaling.add_argument("--balls", type=int, nargs="+", default=[50, 500, 5_000, 50_000])
     scaling.add_argument("--plain", type=int, default=5_000, help="most balls without roles")
     scaling.add_argument("--jumps", type=int, default=300)
+    scaling.add_argument("--plot", type=Path, help="file for a plot of the times, such as scale.png")
     scaling.set_defaults(run=scale)
     deciding = commands.add_parser("decisions")
     deciding.add_argument("--policies", nargs="+", choices=list(bundled_policies()), default=list(bundled_policies()))

@@ -84,6 +84,7 @@ private:
     enum class Outcome { go_on, found, stop };
     static constexpr std::size_t kFew = 8;          // atoms worth checking one by one for a better estimate
     static constexpr std::int64_t kNarrowFrom = 8;  // candidates from which on it is worth asking for fewer
+    static constexpr std::int64_t kDetour = 4;      // how many times fewer candidates make a detour worth it
 
     void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
         pattern_ = &pattern;
@@ -280,6 +281,18 @@ private:
         return false;
     }
 
+    // Whether a literal that binds no wanted variable goes before the best of those that do. Where it shares a variable
+    // with that one and has far fewer candidates, it leaves few of the other's; elsewhere it multiplies them.
+    bool is_worth(std::int32_t detour, std::int64_t detour_rows, std::int32_t best, std::int64_t best_rows) const {
+        if (best < 0) return true;
+        if (detour_rows > best_rows / kDetour) return false;
+        const Literal& other = pattern_->literals[static_cast<std::size_t>(best)];
+        for (std::int32_t term : pattern_->literals[static_cast<std::size_t>(detour)].terms)
+            if (value(term) == kUnbound && std::find(other.terms.begin(), other.terms.end(), term) != other.terms.end())
+                return true;
+        return false;
+    }
+
     template <typename Gate, typename Emit>
     Outcome extend(bool gated, Gate&& gate, Emit&& emit) {
         if (--steps_ < 0) return Outcome::stop;
@@ -288,6 +301,8 @@ private:
         const auto& literals = pattern_->literals;
         std::int32_t best = -1;
         std::int64_t best_rows = kMany;
+        std::int32_t detour = -1;  // before the gate: the best literal that binds no wanted variable
+        std::int64_t detour_rows = kMany;
         for (std::size_t l = 0; l < literals.size(); ++l) {
             if (done_[l]) continue;
             const Literal& literal = literals[l];
@@ -307,12 +322,22 @@ private:
             } else {
                 rows = estimate(literal);
                 // Before the gate, literals that bind wanted variables go first, unless another has only one candidate.
-                if (!gated && rows > 1 && !binds_wanted(literal)) rows += kMany / 2;
+                if (!gated && rows > 1 && !binds_wanted(literal)) {
+                    if (rows < detour_rows) {
+                        detour_rows = rows;
+                        detour = static_cast<std::int32_t>(l);
+                    }
+                    continue;
+                }
             }
             if (rows < best_rows) {
                 best_rows = rows;
                 best = static_cast<std::int32_t>(l);
             }
+        }
+        if (detour >= 0 && is_worth(detour, detour_rows, best, best_rows)) {
+            best_rows = best < 0 ? kMany : detour_rows;
+            best = detour;
         }
         Outcome outcome = Outcome::go_on;
         if (!gated && wanted_bound()) {

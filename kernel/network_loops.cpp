@@ -19,6 +19,8 @@ const auto& choices() {
                                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")},
          {&avx2::kLoops, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
          {&portable::kLoops, true}}};
+#elif defined(SALTUS_NEON_LOOPS)
+    static const std::array<Choice, 2> kChoices{{{&neon::kLoops, true}, {&portable::kLoops, true}}};
 #else
     static const std::array<Choice, 1> kChoices{{{&portable::kLoops, true}}};
 #endif

@@ -24,9 +24,10 @@ struct Rows {
 
 // Messages of consecutive atoms, and the nodes that they go to.
 struct Messages {
-    const float* values;       // the message to argument p of atom i is at values + i * stride + p * width
-    std::int64_t stride;       // 0 if all atoms send the same
-    const std::int32_t* node;  // [atoms, arity]
+    const float* values;         // the message to argument p of atom i is at values + number[i] * stride + p * width
+    std::int64_t stride;         // 0 if all atoms send the same
+    const std::int32_t* number;  // [atoms]; null stands for 0, 1, 2, …
+    const std::int32_t* node;    // [atoms, arity]
     std::int64_t atoms;
     std::int64_t arity;
     std::int64_t width;
@@ -48,8 +49,8 @@ struct Loops {
     void (*add_rows)(const Rows* parts, std::int64_t part_count, std::int64_t rows, const float* bias,
                      std::int64_t width, bool activate, float* output);
 
-    // Adds messages to the states [nodes, 2 * width] of the nodes in [first, end): for each node its highest message
-    // (relative to which it sums), then the sum.
+    // Adds messages to the states [nodes, 2 * width] of the nodes in [first, end): for each node a message
+    // relative to which it sums (the highest if that is what is wanted), then the sum.
     void (*collect)(Aggregation aggregation, const Messages& messages, float sharpness, std::int32_t first,
                     std::int32_t end, float* states);
 
@@ -67,13 +68,18 @@ struct Loops {
 // State of a node without messages.
 inline constexpr float kNoMessage = -3.0e38F;
 
-// Loops for an instruction set: portable, avx2 or avx512; null if this machine or build has none of that name. The
-// empty name stands for the fastest.
+// Loops for an instruction set: portable, neon, avx2 or avx512; null if this machine or build has none of that name.
+// The empty name stands for the fastest.
 const Loops* find_loops(std::string_view name);
 
 namespace portable {
 extern const Loops kLoops;
 }
+#if defined(SALTUS_NEON_LOOPS)
+namespace neon {
+extern const Loops kLoops;
+}
+#endif
 #if defined(SALTUS_X86_LOOPS)
 namespace avx2 {
 extern const Loops kLoops;

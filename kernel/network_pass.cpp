@@ -124,15 +124,26 @@ void MessagePassing::add_relation(std::size_t number, std::vector<std::int32_t>&
 
 const Floats& MessagePassing::run(std::int64_t layers) {
     for (std::int64_t layer = 0; layer < layers; ++layer) {
-        if (layer == 0)
-            first_messages();
-        else if (threads_ > 1)
-            messages_on_threads();
-        else
-            for (const Relation& relation : relations_) relation_messages(relation);
+        messages(layer);
         update();
     }
     return x_;
+}
+
+void MessagePassing::messages(std::int64_t layer) {
+    if (layer == 0) return first_messages();
+    // Once most embeddings are different, they stay so.
+    if (layer == 1 || !equal_.group.empty()) equal_ = find_equal_rows(x_.data(), batch_.nodes(), width_);
+    if (threads_ > 1) return messages_on_threads();
+    for (const Relation& relation : relations_) {
+        const DistinctAtoms distinct = distinct_atoms(relation);
+        if (distinct.first.empty()) {
+            relation_messages(relation);
+        } else {
+            make_tables(relation.first_tile, relation.end_tile);
+            distinct_messages(relation, distinct);
+        }
+    }
 }
 
 // Calls collect(first, end) for ranges that cover all nodes. A node's messages are collected by one thread, in order.
@@ -171,7 +182,7 @@ void MessagePassing::first_messages() {
         for (std::size_t i = 0; i < relations_.size(); ++i) {
             const Relation& relation = relations_[i];
             loops_.collect(shape_.aggregation,
-                           {outputs[i].data(), 0, relation.arguments, relation.atoms, relation.arity, width_},
+                           {outputs[i].data(), 0, nullptr, relation.arguments, relation.atoms, relation.arity, width_},
                            shape_.sharpness, first, end, states_.data());
         }
     });
@@ -190,11 +201,10 @@ void MessagePassing::make_tables(std::size_t first, std::size_t end) {
     });
 }
 
-// Messages, without the residual, of up to kTileRows atoms.
-void MessagePassing::make_messages(const Relation& relation, std::int64_t first, std::int64_t rows, TileRunner& runner,
-                                   float* output) const {
+// Messages, without the residual, of up to kTileRows atoms with arguments `place`.
+void MessagePassing::make_messages(const Relation& relation, const std::int32_t* place, std::int64_t rows,
+                                   TileRunner& runner, float* output) const {
     const Linear& map = relation.network->first();
-    const std::int32_t* place = relation.place.data() + first * relation.arity;
     std::vector<Rows> parts;
     parts.reserve(relation.positions.size());
     for (std::int64_t p = 0; p < relation.arity; ++p) {
@@ -224,11 +234,42 @@ void MessagePassing::relation_messages(const Relation& relation) {
     for_all(tile_count(relation.atoms), 1, [&](std::int64_t tile) {
         const std::int64_t first = tile * kTileRows;
         const std::int64_t rows = tile_rows(relation.atoms, tile);
-        make_messages(relation, first, rows, runner, output.data());
-        loops_.collect(
-            shape_.aggregation,
-            {output.data(), relation.width, relation.arguments + first * relation.arity, rows, relation.arity, width_},
-            shape_.sharpness, 0, batch_.nodes(), states_.data());
+        make_messages(relation, relation.place.data() + first * relation.arity, rows, runner, output.data());
+        loops_.collect(shape_.aggregation,
+                       {output.data(), relation.width, nullptr, relation.arguments + first * relation.arity, rows,
+                        relation.arity, width_},
+                       shape_.sharpness, 0, batch_.nodes(), states_.data());
+    });
+}
+
+// Atoms that send different messages, if much fewer than all.
+DistinctAtoms MessagePassing::distinct_atoms(const Relation& relation) const {
+    if (equal_.group.empty()) return {};
+    return find_distinct_atoms(equal_, {relation.arguments, static_cast<std::size_t>(relation.atoms * relation.arity)},
+                               relation.arity, std::min(relation.atoms / 2, kMessageFloats / relation.width));
+}
+
+// Messages of the first atom of every class, for all. The relation's tables are made.
+void MessagePassing::distinct_messages(const Relation& relation, const DistinctAtoms& distinct) {
+    const auto count = static_cast<std::int64_t>(distinct.first.size());
+    Floats output(tile_count(count) * kTileRows * relation.width);
+    for_all(tile_count(count), threads_, [&](std::int64_t tile) {
+        const std::int64_t first = tile * kTileRows;
+        const std::int64_t rows = tile_rows(count, tile);
+        std::vector<std::int32_t> place;
+        for (std::int64_t row = first; row < first + rows; ++row) {
+            const std::int64_t atom = distinct.first[static_cast<std::size_t>(row)];
+            place.insert(place.end(), relation.place.begin() + atom * relation.arity,
+                         relation.place.begin() + (atom + 1) * relation.arity);
+        }
+        TileRunner runner(loops_, *relation.network);
+        make_messages(relation, place.data(), rows, runner, output.data() + first * relation.width);
+    });
+    for_node_ranges([&](std::int32_t first, std::int32_t end) {
+        loops_.collect(shape_.aggregation,
+                       {output.data(), relation.width, distinct.number.data(), relation.arguments, relation.atoms,
+                        relation.arity, width_},
+                       shape_.sharpness, first, end, states_.data());
     });
 }
 
@@ -238,6 +279,13 @@ void MessagePassing::messages_on_threads() {
     std::vector<Piece> pieces;
     std::int64_t used = 0;
     for (const Relation& relation : relations_) {
+        if (const DistinctAtoms distinct = distinct_atoms(relation); !distinct.first.empty()) {
+            pieces_on_threads(pieces);
+            pieces.clear();
+            used = 0;
+            distinct_messages(relation, distinct);
+            continue;
+        }
         const std::int64_t step = kTilesPerTask * kTileRows;
         for (std::int64_t first = 0; first < relation.atoms; first += step) {
             const std::int64_t end = std::min(first + step, relation.atoms);
@@ -263,7 +311,7 @@ void MessagePassing::pieces_on_threads(std::span<const Piece> pieces) {
         float* to = messages_.data() + piece.message;
         for (std::int64_t first = piece.first; first < piece.end; first += kTileRows) {
             const std::int64_t rows = std::min(kTileRows, piece.end - first);
-            make_messages(relation, first, rows, runner, output.data());
+            make_messages(relation, relation.place.data() + first * relation.arity, rows, runner, output.data());
             to = std::copy(output.data(), output.data() + rows * relation.width, to);
         }
     });
@@ -272,8 +320,8 @@ void MessagePassing::pieces_on_threads(std::span<const Piece> pieces) {
             const Relation& relation = *piece.relation;
             loops_.collect(
                 shape_.aggregation,
-                {messages_.data() + piece.message, relation.width, relation.arguments + piece.first * relation.arity,
-                 piece.end - piece.first, relation.arity, width_},
+                {messages_.data() + piece.message, relation.width, nullptr,
+                 relation.arguments + piece.first * relation.arity, piece.end - piece.first, relation.arity, width_},
                 shape_.sharpness, first, end, states_.data());
         }
     });

@@ -7,6 +7,7 @@
 
 #include "interrupt.hpp"
 #include "network.hpp"
+#include "network_equal_rows.hpp"
 #include "parallel.hpp"
 
 namespace saltus {
@@ -99,10 +100,13 @@ private:
 
     void add_relation(std::size_t number, std::vector<std::int32_t>& stamp);
     void make_tables(std::size_t first, std::size_t end);
-    void make_messages(const Relation& relation, std::int64_t first, std::int64_t rows, TileRunner& runner,
+    void make_messages(const Relation& relation, const std::int32_t* place, std::int64_t rows, TileRunner& runner,
                        float* output) const;
     void first_messages();
+    void messages(std::int64_t layer);
     void relation_messages(const Relation& relation);
+    DistinctAtoms distinct_atoms(const Relation& relation) const;
+    void distinct_messages(const Relation& relation, const DistinctAtoms& distinct);
     void messages_on_threads();
     void pieces_on_threads(std::span<const Piece> pieces);
     template <typename Collect>
@@ -119,6 +123,7 @@ private:
     std::vector<Relation> relations_;
     std::vector<TableTile> table_tiles_;
     std::vector<std::int32_t> degree_;
+    EqualRows equal_;                  // of x_, as long as many are
     std::vector<std::int32_t> range_;  // first node of every range of nodes, and the end
     Floats x_;
     Floats states_;

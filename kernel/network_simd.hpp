@@ -2,8 +2,9 @@
 //
 // Included by one source file per instruction set, which is compiled with that set's flags. In the namespace SALTUS_SET
 // it defines Vec, Ints (unsigned), kWidth; kRows and kColumns (vectors), the size of a block of a product that stays in
-// registers; maximum, minimum, greater (which selects) and reciprocal. Nothing here may call an inline function of the
-// standard library: the linker could use its copy, compiled for newer machines, everywhere.
+// registers; maximum, minimum, greater (which selects), any_greater and reciprocal; power_of_two too if
+// SALTUS_OWN_POWER is defined. Nothing here may call an inline function of the standard library: the linker could use
+// its copy, compiled for newer machines, everywhere.
 #pragma once
 
 #include "network_loops.hpp"
@@ -17,6 +18,10 @@ namespace {
 static_assert(kLanes % (2 * kWidth) == 0 || kLanes == kWidth);
 static_assert(kTileRows % kRows == 0);
 
+constexpr std::int64_t kUsualWidth = 32;
+constexpr float kLog2E = 1.44269504F;
+constexpr float kMostExcess = 64.0F;  // binary digits by which a message may exceed the one that its sum is relative to
+
 SALTUS_INLINE Vec load(const float* from) {
     Vec result;
     __builtin_memcpy(&result, from, sizeof result);
@@ -27,20 +32,20 @@ SALTUS_INLINE void store(float* to, Vec value) { __builtin_memcpy(to, &value, si
 
 SALTUS_INLINE Vec all(float value) { return value - Vec{}; }
 
-// exp(x) for -87 < x < 88, with a relative error of about 1e-7: 2^n times a polynomial on [-log(2) / 2, log(2) / 2].
-SALTUS_INLINE Vec exponential(Vec x) {
-    const Vec shifted = x * 1.44269504F + 12582912.0F;  // 1.5 * 2^23: the sum's last bits are the rounded product
-    const Vec n = shifted - 12582912.0F;
-    const Vec r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
-    Vec p = all(1.9875691500e-4F);
-    p = p * r + 1.3981999507e-3F;
-    p = p * r + 8.3334519073e-3F;
-    p = p * r + 4.1665795894e-2F;
-    p = p * r + 1.6666665459e-1F;
-    p = p * r + 5.0000001201e-1F;
-    const Vec y = p * (r * r) + (r + 1.0F);
-    return (Vec)((Ints)y + ((Ints)shifted << 23));
+#if !defined(SALTUS_OWN_POWER)
+// 2^t for t < 127, with a relative error of about 2e-7: 2^n times a polynomial on [-1/2, 1/2]. Below -126, 2^-126.
+SALTUS_INLINE Vec power_of_two(Vec t) {
+    t = maximum(t, all(-126.0F));
+    const Vec shifted = t + 12582912.0F;  // 1.5 * 2^23: the sum's last bits are the rounded exponent
+    const Vec r = t - (shifted - 12582912.0F);
+    Vec p = r * 0.0013264727F + 0.0096715130F;
+    p = p * r + 0.0555073358F;
+    p = p * r + 0.2402224243F;
+    p = p * r + 0.6931470037F;
+    p = p * r + 1.0F;
+    return (Vec)((Ints)p + ((Ints)shifted << 23));
 }
+#endif
 
 // log(x) for x >= 1
 SALTUS_INLINE Vec logarithm(Vec x) {
@@ -63,7 +68,7 @@ SALTUS_INLINE Vec logarithm(Vec x) {
 
 // With e = exp(x) and n = e (e + 2): tanh(log(1 + e)) = n / (n + 2). Above 20, Mish equals x to the last digit.
 SALTUS_INLINE Vec mish_of(Vec x) {
-    const Vec e = exponential(maximum(minimum(x, all(20.0F)), all(-80.0F)));
+    const Vec e = power_of_two(minimum(x, all(20.0F)) * kLog2E);
     const Vec n = e * (e + 2.0F);
     return x * (n * reciprocal(n + 2.0F));
 }
@@ -141,31 +146,47 @@ void add_rows(const Rows* parts, std::int64_t part_count, std::int64_t rows, con
         }
 }
 
-// One exponential per message: of its distance from the highest so far, by which either the sum or the message shrinks.
-SALTUS_INLINE void collect_smooth(const float* message, std::int64_t width, float sharpness, float* state) {
+// Sums exponentials relative to the node's first message, or to a later one that exceeds it by so much that the sum
+// could overflow. `scale` is the sharpness for powers of two.
+SALTUS_INLINE void collect_smooth(const float* message, std::int64_t width, float scale, float* state) {
+    if (state[0] == kNoMessage) {
+        for (std::int64_t k = 0; k < width; k += kWidth) {
+            store(state + k, load(message + k));
+            store(state + width + k, all(1.0F));
+        }
+        return;
+    }
     for (std::int64_t k = 0; k < width; k += kWidth) {
         const Vec value = load(message + k);
-        const Vec top = load(state + k);
+        const Vec reference = load(state + k);
         const Vec sum = load(state + width + k);
-        const Vec distance = (value - top) * sharpness;
-        const Vec part = exponential(maximum(minimum(distance, -distance), all(-80.0F)));
-        store(state + k, maximum(value, top));
-        store(state + width + k, greater(value, top, sum * part + 1.0F, sum + part));
+        const Vec excess = (value - reference) * scale;
+        const Vec limit = all(kMostExcess);
+        if (any_greater(excess, limit)) [[unlikely]] {
+            const Vec shrunk = sum * power_of_two(-excess) + 1.0F;
+            store(state + k, greater(excess, limit, value, reference));
+            store(state + width + k, greater(excess, limit, shrunk, sum + power_of_two(minimum(excess, limit))));
+        } else {
+            store(state + width + k, sum + power_of_two(excess));
+        }
     }
 }
 
 template <Aggregation kind>
-SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
-                                float* states) {
-    const std::int64_t width = messages.width;
-    for (std::int64_t atom = 0; atom < messages.atoms; ++atom)
-        for (std::int64_t p = 0; p < messages.arity; ++p) {
-            const std::int32_t node = messages.node[atom * messages.arity + p];
+SALTUS_INLINE void collect_wide(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
+                                std::int64_t width, float* states) {
+    const float scale = sharpness * kLog2E;
+    const float* values = messages.values;
+    const std::int32_t* nodes = messages.node;
+    const std::int64_t arity = messages.arity;
+    for (std::int64_t atom = 0; atom < messages.atoms; ++atom) {
+        const float* message = values + (messages.number != nullptr ? messages.number[atom] : atom) * messages.stride;
+        for (std::int64_t p = 0; p < arity; ++p, message += width) {
+            const std::int32_t node = *nodes++;
             if (node < first || node >= end) continue;
-            const float* message = messages.values + atom * messages.stride + p * width;
             float* state = states + std::int64_t{node} * 2 * width;
             if constexpr (kind == Aggregation::kSmoothMaximum) {
-                collect_smooth(message, width, sharpness, state);
+                collect_smooth(message, width, scale, state);
             } else if constexpr (kind == Aggregation::kMaximum) {
                 for (std::int64_t k = 0; k < width; k += kWidth)
                     store(state + k, maximum(load(message + k), load(state + k)));
@@ -174,6 +195,16 @@ SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::
                     store(state + k, load(state + k) + load(message + k - width));
             }
         }
+    }
+}
+
+template <Aggregation kind>
+SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
+                                float* states) {
+    if (messages.width == kUsualWidth)  // so that the compiler unrolls the loops
+        collect_wide<kind>(messages, sharpness, first, end, kUsualWidth, states);
+    else
+        collect_wide<kind>(messages, sharpness, first, end, messages.width, states);
 }
 
 void collect(Aggregation aggregation, const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,

@@ -133,12 +133,17 @@ assert isinstance(policy.scorer, Engine)
 plan = policy.plan(task)
 assert saltus.validate(task, plan).valid
 try:
-    saltus.train
+    saltus.train("problems", seed=1)
 except saltus.ConfigurationError as error:
     print(error)
 """
     done = python(folder, "-c", program)
     assert (done.stdout, done.stderr) == ("training needs PyTorch: pip install 'saltus[train]'\n", "")
+
+
+def test_all_names_without_pytorch(folder: Path) -> None:
+    done = python(folder, "-c", "from saltus import *; print(load.__name__, callable(train))")
+    assert (done.stdout, done.stderr) == ("load True\n", "")
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,27 @@ else:
 
     def __getattr__(name: str) -> Any:
         """A public name, or the version, when it is first used."""
+        if name == "train":
+            return _train_or_refusal()
         if name != "__version__":
             return _import_name(name)
         from importlib.metadata import version
 
         return version("saltus")
+
+    def _train_or_refusal() -> Any:
+        """`learn.train`; without PyTorch a function that says so when it is called: `import *` asks for every name."""
+        from saltus.errors import ConfigurationError
+
+        try:
+            return _import_name("train")
+        except ConfigurationError as error:
+            message = str(error)
+
+        def train(*_: object, **__: object) -> None:
+            raise ConfigurationError(message)
+
+        return train
 
 
 __all__ = [

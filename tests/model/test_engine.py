@@ -119,6 +119,36 @@ def test_threads_change_no_bit(encoding: str, aggregation: str) -> None:
         assert_same(network, batch)
 
 
+def copies_of(batch: RandomBatch, copies: int) -> RandomBatch:
+    """The one graph of a batch several times; only what the engine reads is set."""
+    nodes, slots = batch.node_count, np.split(batch.arguments, batch.argument_offset[1:-1])
+    shifts = np.arange(copies, dtype=np.int32)[:, None]
+    return replace(
+        batch,
+        graph_offset=np.arange(copies + 1, dtype=np.int32) * nodes,
+        object_count=np.tile(batch.object_count, copies),
+        arguments=np.concatenate([(part[None] + nodes * shifts).reshape(-1) for part in slots]).astype(np.int32),
+        argument_offset=batch.argument_offset * copies,
+        candidate_node=(batch.candidate_node[None] + nodes * shifts).reshape(-1).astype(np.int32),
+        candidate_graph=(batch.candidate_graph[None] + shifts).reshape(-1).astype(np.int32),
+        source_graph=(batch.source_graph[None] + shifts).reshape(-1).astype(np.int32),
+    )
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS)
+def test_equal_atoms_send_equal_messages(aggregation: str) -> None:
+    """Their messages are computed once: each copy of a graph gets the same bits, on one thread and on several."""
+    network = network_of("ad", aggregation, layers=5)
+    batch = random_batch(4, ARITIES, "ad", graphs=1, atoms=60, nodes=30)
+    copies = copies_of(batch, 200)
+    assert len(copies.arguments) > 1 << 14
+    found = engine_of(network).q_values(copies, threads=1)
+    assert found.tobytes() == found[: len(batch.candidate_graph)].tobytes() * 200
+    assert engine_of(network).q_values(copies, threads=3).tobytes() == found.tobytes()
+    wanted = twin_values(network, batch)
+    assert np.abs(found[: len(wanted)] - wanted).max() <= 1e-5 * max(1, np.abs(wanted).max())
+
+
 def test_threads_change_no_bit_where_messages_do_not_fit_into_memory_at_once() -> None:
     batch = random_batch(1, (2, 3), "ad", graphs=1, atoms=200_000, nodes=5000)
     assert 16 * len(batch.arguments) > 1 << 22

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from saltus.model.layout import BatchArrays
     from saltus.model.rgnn import RelationalNetwork
 
-INSTRUCTIONS = ("avx512", "avx2", "portable")
+INSTRUCTIONS = ("avx512", "avx2", "neon", "portable")
 """Instruction sets that the kernel has loops for, the fastest first."""
 
 INSTRUCTIONS_VARIABLE = "SALTUS_INSTRUCTIONS"

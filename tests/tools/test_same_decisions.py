@@ -1,0 +1,34 @@
+"""`benchmarks/same_decisions.py` on a sample: the engine decides as PyTorch does on validation problems."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+
+import pytest
+from tests.conftest import ROOT
+
+from saltus.policy.catalogue import bundled_policies
+
+pytestmark = pytest.mark.kernel
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("same_decisions", ROOT / "benchmarks" / "same_decisions.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", sorted(bundled_policies()))
+def test_same_decisions_on_a_validation_problem(name: str, benchmark: ModuleType) -> None:
+    count = benchmark.compare(name, problems=1, every=4, max_jumps=12)
+    assert count.decisions > 0
+    assert count.different == 0
+    assert count.difference <= 1e-4

@@ -211,7 +211,7 @@ class Grower:
         Their plans, one after the other, are a plan unless they need the same thing in different places.
         """
         if self._can_join is None:
-            self._can_join = can_join(self.drafts, self.rules)
+            self._can_join = can_join(self.drafts, self.rules, self.lattices)
         if not self._can_join:
             return None
         first = self.rng.choice(pool)

@@ -5,8 +5,8 @@ shared by position; all other objects are added under new names, with their atom
 object keeps its place: an atom that would be its second one where it can have only one is left out. The rules decide
 whether the result is a problem like the given ones.
 
-Parts of a joined problem are not connected. So problems with maps are not joined: neither those with lattices, nor those
-whose objects are connected by the static atoms between them in every given problem.
+Parts of a joined problem are not connected. So problems with maps are not joined: neither those with lattices, nor
+those whose objects are connected by the static atoms between them in every given problem.
 """
 
 from __future__ import annotations

@@ -187,13 +187,14 @@ def test_problems_of_a_domain_that_cannot_grow_as_a_whole_are_made() -> None:
 @pytest.mark.parametrize("name", ["visitall", "sokoban", "transport", "grid", "driverlog"])
 def test_maps_are_not_joined(name: str) -> None:
     drafts = drafts_of(own_tasks(name, 6))
-    assert not can_join(drafts, Rules(drafts[0].relations, drafts))
+    rules = Rules(drafts[0].relations, drafts)
+    assert not can_join(drafts, rules, stretchable_kinds(drafts, rules))
 
 
 def test_joined_problems_share_what_does_not_vary() -> None:
     drafts = drafts_of(ASSEMBLED)
     rules = Rules(drafts[0].relations, drafts)
-    assert can_join(drafts, rules)
+    assert can_join(drafts, rules, [])
     draft, other = drafts[-1].copy(), drafts[-2]
     mapping = join(draft, other, rules)
     assert mapping is not None

@@ -211,7 +211,7 @@ class Grower:
         Their plans, one after the other, are a plan unless they need the same thing in different places.
         """
         if self._can_join is None:
-            self._can_join = can_join(self.drafts, self.rules)
+            self._can_join = can_join(self.drafts, self.rules, self.lattices)
         if not self._can_join:
             return None
         first = self.rng.choice(pool)
@@ -245,8 +245,8 @@ class Grower:
     def _search_is_weak(self, check: Check) -> bool:
         """Whether searches find no plans for half of the largest given problems."""
         tried = self.drafts[-SEARCHED:]
-        found = [search_goal(draft, draft.task, 0, check).plan or self._guided(draft.task, check) for draft in tried]
-        return 2 * sum(plan is not None for plan in found) <= len(found)
+        found = [self._given_plan(draft, check) or self._guided(draft.task, check) for draft in tried]
+        return 2 * sum(bool(plan) for plan in found) <= len(found)
 
     def _guided(self, task: Task, check: Check) -> tuple[Action, ...] | None:
         """A plan found with guides, which are chosen when they are first needed."""

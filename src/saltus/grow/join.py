@@ -5,8 +5,8 @@ shared by position; all other objects are added under new names, with their atom
 object keeps its place: an atom that would be its second one where it can have only one is left out. The rules decide
 whether the result is a problem like the given ones.
 
-Parts of a joined problem are not connected. So problems with maps are not joined: objects that the static atoms between
-them connect in every given problem would fall into two parts.
+Parts of a joined problem are not connected. So problems with maps are not joined: neither those with lattices, nor
+those whose objects are connected by the static atoms between them in every given problem.
 """
 
 from __future__ import annotations
@@ -18,30 +18,36 @@ from saltus.grow.rules import Rules
 from saltus.grow.stretch import edges_of, neighbouring_kinds
 
 
-def can_join(drafts: Sequence[Draft], rules: Rules) -> bool:
+def can_join(drafts: Sequence[Draft], rules: Rules, lattices: Sequence[frozenset[int]]) -> bool:
     """Whether joined problems would not break a map in two."""
+    if lattices:
+        return False
     for kinds in neighbouring_kinds(drafts):
         if kinds <= rules.chained or not kinds & rules.varying:
             continue
-        several = [draft for draft in drafts if sum(kind in kinds for kind in draft.kind) > 1]
-        if several and all(_is_connected(draft, kinds) for draft in several):
+        parts = [number for draft in drafts if (number := _parts(draft, kinds))]
+        if parts and max(parts) == 1:
             return False
     return True
 
 
-def _is_connected(draft: Draft, kinds: frozenset[int]) -> bool:
-    """Whether static atoms connect all objects of some kinds with one another."""
-    neighbours: dict[int, list[int]] = {number: [] for number, kind in enumerate(draft.kind) if kind in kinds}
+def _parts(draft: Draft, kinds: frozenset[int]) -> int:
+    """Number of parts into which the static atoms between objects of some kinds divide these; single ones are left
+    out."""
+    neighbours: dict[int, list[int]] = {}
     for x, y in edges_of(draft, kinds):
-        neighbours[x].append(y)
-    first = next(iter(neighbours))
-    seen, stack = {first}, [first]
-    while stack:
-        for other in neighbours[stack.pop()]:
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
-    return len(seen) == len(neighbours)
+        neighbours.setdefault(x, []).append(y)
+    seen: set[int] = set()
+    parts = 0
+    for first in neighbours:
+        parts += first not in seen
+        stack = [first]
+        while stack:
+            number = stack.pop()
+            if number not in seen:
+                seen.add(number)
+                stack += neighbours[number]
+    return parts
 
 
 def join(draft: Draft, other: Draft, rules: Rules) -> dict[int, int] | None:

@@ -35,6 +35,9 @@ COMMANDS = {
         "bench:bench",
         "Run a policy on every problem of some suites, each in a process of its own, and record the results.",
     ),
+    "wl-goose": CommandEntry(
+        "wl_goose:wl_goose", "Train the baseline WL-GOOSE: a heuristic for greedy best-first search."
+    ),
     "report": CommandEntry(
         "report:report", "Compare benchmark results with each other and with the paper, and show training curves."
     ),

@@ -27,13 +27,17 @@ def report(
     run: Annotated[
         list[Path] | None, typer.Option(help="Folder of one or more training runs (can be repeated).")
     ] = None,
+    reference: Annotated[
+        list[Path] | None,
+        typer.Option(help="Record file whose plans also count as best known in the quality score (can be repeated)."),
+    ] = None,
     tables: Annotated[bool, typer.Option("--all-tables", help="Also print the paper's ablation tables.")] = False,
     json: Json = False,
 ) -> None:
     """Compare benchmark results with each other and with the paper, and show training curves.
 
     Unexplained errors come first. Several record files are compared in pairs, on the problems that both solved. Only
-    validated plans count as solved.
+    validated plans count as solved. Quality and time scores are those of the IPC.
 
     Examples:
 
@@ -43,7 +47,7 @@ def report(
     """
     if not records and not run:
         raise ConfigurationError("nothing to report: name a record file, or a training run with --run")
-    found = make_report(records or [], run or [])
+    found = make_report(records or [], run or [], reference or [])
     if html is not None:
         write_page(html, report_page(found))
     for message in found.warnings:

@@ -11,7 +11,7 @@ import heapq
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +22,6 @@ from saltus.pddl import Domain
 from saltus.pddl.signature import check_signature
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
-from saltus.policy.planning import SEARCH
 from saltus.process import PlanJob
 from saltus.process.limits import limit_threads
 from saltus.process.plan_job import file_hash, plan_message
@@ -40,8 +39,6 @@ class WLGooseJob(PlanJob):
 
     work: ClassVar[str] = "saltus.bench.wl_goose:solve"
     planner: ClassVar[str] = WL_GOOSE
-
-    search: bool = True
 
     def policy_facts(self) -> dict[str, Any]:
         """The bytes of the model."""
@@ -102,8 +99,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
     verdict = validate(task, plan)
     if not verdict:
         return {"outcome": Outcome.INVALID, "detail": verdict.reason}
-    ended = {**figures.to_json(), "seconds_plan": seconds, "found_by": SEARCH}
-    worker.send("figures", **ended)
+    worker.send("figures", **replace(figures, seconds_plan=seconds).to_json())
     worker.send("plan", **plan_message(plan, verdict.cost, unit_cost=verdict.unit_cost))
     return {"outcome": Outcome.FOUND, "detail": ""}
 

@@ -74,16 +74,18 @@ def make_report(
     files: Sequence[str | os.PathLike[str]],
     runs: Sequence[str | os.PathLike[str]] = (),
     references: Sequence[str | os.PathLike[str]] = (),
+    published: str = "paper",
 ) -> Report:
     """The report on record files and folders of training runs.
 
-    Records of `references` are not shown; their plans count when the best plans known are looked up.
+    Records of `references` are not shown; their plans count when the best plans known are looked up. `published` is
+    the publication whose figures stand next to those of the records.
     """
     read = [read_records(path) for path in files]
     known = [read_records(path) for path in references]
     series, warnings = make_series(read)
     groups, complaints = read_runs(os.fspath(run) for run in runs)
-    paper = read_paper()
+    paper = read_paper(published)
     return Report(
         series=tuple(series),
         warnings=(*(message for file in (*read, *known) for message in file.warnings), *warnings, *complaints),

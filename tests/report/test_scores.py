@@ -76,7 +76,7 @@ def test_table_of_scores() -> None:
 
 def test_series_with_other_problems_are_noted_and_not_ranked() -> None:
     table = score_table(series_of(OURS, LAMA[:2]))
-    assert "Not all tried the same problems" in table.notes[-1]
+    assert "Not all series tried the same problems" in table.notes[-1]
     assert not any(cell.sign for row in table.rows for cell in row.cells)
     assert table.texts()[1] == ["miconic", "1/1", "-", "1.0", "-", "1.0", "-"]
 

@@ -22,13 +22,11 @@ def wl_goose(
 
     It learns from optimal plans of the training and validation problems, which A* with LM-cut finds; problems without
     such a plan within the time limit are left out. Needs the packages wlplan and up-fast-downward: pip install
-    'saltus[baselines]'.
+    'saltus[baselines]'. Then 'saltus bench FOLDER --planner wl-goose --policy MODEL' runs it.
 
-    Examples:
+    Example:
 
-        saltus wl-goose examples/blocksworld --out blocksworld.json
-
-        saltus bench examples/blocksworld --planner wl-goose --policy blocksworld.json --out records.jsonl
+        saltus wl-goose examples/blocksworld --out blocksworld.json --plan-time 2
     """
     seconds = seconds_of("--plan-time", plan_time)
     if seconds is None:

@@ -103,6 +103,4 @@ def score_text(total: float | None) -> str:
 def _uneven(series: Sequence[Series]) -> list[str]:
     """A note if not all series tried the same problems."""
     tried = {frozenset(entry.records) for entry in series}
-    return ["Not all tried the same problems: sums of different numbers of problems differ for that."] * (
-        len(tried) > 1
-    )
+    return ["Not all series tried the same problems: their sums cannot be compared."] if len(tried) > 1 else []

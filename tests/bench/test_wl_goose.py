@@ -21,6 +21,7 @@ from saltus.policy.exit_codes import ExitCode
 from saltus.task import Plan, State, find_suites, load, read_plan, validate
 
 BLOCKS = ROOT / "examples" / "blocksworld"
+SIGNATURE: dict[str, list[str]] = {"types": [], "constants": [], "predicates": [], "schemas": []}
 NEEDS_WLPLAN = pytest.mark.skipif(
     find_spec("wlplan") is None or find_spec("up_fast_downward") is None,
     reason="wlplan or up-fast-downward is not installed",
@@ -139,7 +140,6 @@ def test_time_limits_hold(ferry: Path, model: Path, tmp_path: Path) -> None:
     assert run(["bench", str(tmp_path / "ferry"), *options]) == 0
     (record,) = read_records(out).records
     assert record.outcome == "time limit"
-    assert record.objects is not None
 
 
 @NEEDS_WLPLAN
@@ -179,7 +179,7 @@ def test_other_files_are_no_models(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(PolicyError, match="not a model of WL-GOOSE"):
             read_model_entry(path)
-    path.write_text(json.dumps({"saltus": {"format": "saltus-wl-goose", "version": 2, "signature": {}}}))
+    path.write_text(json.dumps({"saltus": {"format": "saltus-wl-goose", "version": 2, "signature": SIGNATURE}}))
     with pytest.raises(PolicyError, match="update saltus"):
         read_model_entry(path)
     with pytest.raises(PolicyError, match=r"[Nn]o such file"):
@@ -189,7 +189,7 @@ def test_other_files_are_no_models(tmp_path: Path) -> None:
 @NEEDS_WLPLAN
 def test_a_damaged_model_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    path.write_text(json.dumps({"saltus": {"format": "saltus-wl-goose", "version": 1, "signature": {}}}))
+    path.write_text(json.dumps({"saltus": {"format": "saltus-wl-goose", "version": 1, "signature": SIGNATURE}}))
     with pytest.raises(PolicyError, match="wlplan cannot read this model"):
         load_model(path)
 

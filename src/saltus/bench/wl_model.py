@@ -19,6 +19,8 @@ from typing import Any
 
 from saltus.errors import ConfigurationError, InputError, PolicyError, UnsupportedError
 from saltus.files import read_whole, write_whole
+from saltus.model.schema import read_signature
+from saltus.model.tensor_file import DamageError
 from saltus.pddl import Domain
 from saltus.pddl.signature import Signature
 from saltus.task import State, Task
@@ -148,11 +150,12 @@ def read_model_entry(path: str | os.PathLike[str]) -> dict[str, Any]:
         content = json.loads(read_whole(path, MODEL_BYTES))
         entry = content[ENTRY]
         version = entry["version"] if entry["format"] == FORMAT else None
-        if type(version) is not int or not isinstance(entry["signature"], dict):
+        read_signature(entry["signature"])
+        if type(version) is not int or not isinstance(entry.get("training", {}), dict):
             raise ValueError
     except InputError as error:
         raise PolicyError(str(error)) from error
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DamageError):
         raise PolicyError(f"{name}: not a model of WL-GOOSE; 'saltus wl-goose' trains one") from None
     if version > VERSION:
         raise PolicyError(f"{name}: model of version {version}, this program reads up to {VERSION}; update saltus")

@@ -145,7 +145,6 @@ def linear_weights(rows: NDArray[np.float64], targets: NDArray[np.float64]) -> N
 @contextmanager
 def silence() -> Iterator[None]:
     """Within the block, nothing is written to standard output: the C++ code of `wlplan` does so without being asked."""
-    sys.stdout.flush()
     kept = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -281,7 +281,7 @@ def test_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--planner", "fd"], "--planner fd: expected one of policy, lama"),
+        (["--planner", "fd"], "--planner fd: expected one of policy, lama, wl-goose"),
         (["--planner", "lama", "--search"], "cannot be combined with --policy, --search, --greedy or"),
         (["--planner", "lama", "--greedy"], "cannot be combined with --policy, --search, --greedy or"),
         (["--split", "nope"], "there is no split 'nope'"),

@@ -27,6 +27,7 @@ from tests.tasks import RICH_DOMAIN, RICH_PROBLEM
 import saltus
 from saltus.bench import read_records
 from saltus.bench.records import RecordFile
+from saltus.bench.wl_model import read_model_entry
 from saltus.cli.generate import parse_sizes
 from saltus.cli.main import run as run_command
 from saltus.cli.options import limits_of
@@ -45,6 +46,7 @@ from saltus.lookahead import lookahead
 from saltus.model.description import read_description
 from saltus.model.policy_file import load_policy_file
 from saltus.pddl import Source, parse_domain, parse_problem
+from saltus.pddl.signature import check_signature, domain_signature
 from saltus.policy import LearnedPolicy
 from saltus.report.page import report_page
 from saltus.report.report import make_report
@@ -359,6 +361,25 @@ def read_contests(folder: Path) -> Feed:
     return feed
 
 
+@cache
+def model_corpus() -> list[bytes]:
+    """What model files of WL-GOOSE say about themselves."""
+    signature = domain_signature(parse_domain(Source.from_bytes(RICH_DOMAIN.encode())))
+    entry = {"format": "saltus-wl-goose", "version": 1, "signature": signature, "training": {"states": 12}}
+    return [json.dumps({"saltus": entry, "weights": [0.5, -1.0]}).encode()]
+
+
+def read_models(folder: Path) -> Feed:
+    """The reader of these, and the check whether a model fits a domain."""
+    domain = parse_domain(Source.from_bytes(RICH_DOMAIN.encode()))
+
+    def feed(text: bytes) -> None:
+        (folder / "model.json").write_bytes(text)
+        check_signature(read_model_entry(folder / "model.json")["signature"], domain)
+
+    return feed
+
+
 # Configurations and options -----------------------------------------------------------------------------------------
 
 
@@ -473,6 +494,7 @@ TARGETS = {
         Target("policy", policy_corpus, mutate_tensors, read_policies, 4),
         Target("state", state_corpus, mutate_tensors, read_states, 1),
         Target("contest", contest_corpus, mutate_contest, read_contests, 4),
+        Target("model", model_corpus, mutate_contest, read_models, 2),
         Target("configuration", toml_corpus, mutate_by(TOML), read_toml, 4),
         Target("experiment", experiment_corpus, mutate_by(TOML), read_experiments, 4),
         Target("options", option_corpus, mutate_options, read_options, 1),

@@ -38,13 +38,13 @@ def test_the_papers_columns_are_the_papers_cell_by_cell() -> None:
                 "n/a" if cells[i] is None else f"{cells[i]}/{source.problems[place]}"
                 for place, cells in source.cells.items()
             ]
-            assert column(shown, name + star, "paper") == expected
+            assert column(shown, name + star, "published, paper") == expected
 
 
 def test_records_like_the_papers_give_the_papers_column() -> None:
     tables = tables_of(paper_records("AIW-AD"))
     table = tables["ipc2023"]
-    assert column(table, "aiw-ad", "ours") == column(table, "AIW-AD", "paper")
+    assert column(table, "aiw-ad", "ours") == column(table, "AIW-AD", "published, paper")
     assert table.rows[-1].cells[1].text == "668/900"
     assert all(row.cells[1].sign == "" for row in table.rows)
     assert not any("Problems tried" in note for note in table.notes)
@@ -151,3 +151,13 @@ def test_plans_found_by_search_are_told_apart() -> None:
     assert table.texts()[:2] == [["plan found", "2", "1"], ["by search", "1", "-"]]
     row = tables_of(entries)["ipc2023"].rows[-1]
     assert row.cells[1].title == "plan found: 2; 1 plan found by search"
+
+
+def test_records_of_mooses_benchmark_stand_next_to_its_published_figures() -> None:
+    records = [record("barman", "hard"), record("ferry", "easy"), record("ferry", "hard", outcome="time limit")]
+    (table,) = coverage_tables(series_of(records), read_paper("moose"))
+    assert {column.group for column in table.columns[2:]} == {"published, MOOSE"}
+    rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in table.rows}
+    assert rows["barman"] == ["barman", "1/1", "49/90", "0/90", "90/90", "90/90"]
+    assert rows["ferry"] == ["ferry", "1/2", "69/90", "67/90", "90/90", "90/90"]
+    assert rows["total"] == ["total", "2/3", "558/720", "n/a", "719.6/720", "719.6/720"]

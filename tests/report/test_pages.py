@@ -213,7 +213,7 @@ def test_labels_of_the_axes_do_not_overlap(report: Opened) -> None:
       return [box.left, box.top, box.right, box.bottom, text.textContent];
     }))"""
     plots = report.page.eval_on_selector_all("figure svg", script)
-    assert len(plots) == 1 + 11 + 2 + 3  # solved over time, by domain, one against the other, training
+    assert len(plots) == 1 + 11 + 1 + 11 + 2 + 3  # over time and by size, all and by domain; pairs; training
     for boxes in plots:
         assert len(boxes) >= 6
         for i, a in enumerate(boxes):

@@ -141,3 +141,16 @@ def test_every_cell_is_the_papers(table: PaperTable, source: str) -> None:
     assert {place: row for place, (row, _) in found.items()} == table.cells
     assert {place: problems for place, (_, problems) in found.items()} == table.problems
     assert list(found) == list(table.cells)
+
+
+def test_moose_has_one_table_whose_cells_add_up() -> None:
+    moose = read_paper("moose")
+    (table,) = moose.tables
+    assert moose.benchmarks == ["moose"]
+    assert (len(table.domains), table.total) == (8, (558, None, 719.6))
+    assert list(table.disagreements()) == []
+    assert table.sums() == (558, 296.8, 719.6)
+    assert place_of("barman", "hard", moose) == ("moose", "barman")
+    assert place_of("barman", "hard") is None
+    assert place_of("ferry", "easy", moose) == ("moose", "ferry")
+    assert place_of("blocksworld", "easy", moose) is None

@@ -4,6 +4,7 @@ from saltus.bench.benchmark import Tally, Trial, make_trials, run_trials
 from saltus.bench.lama import LamaJob
 from saltus.bench.record import Record, make_record
 from saltus.bench.records import RecordFile, RecordList, read_records
+from saltus.bench.wl_goose import WLGooseJob
 
 __all__ = [
     "LamaJob",
@@ -12,6 +13,7 @@ __all__ = [
     "RecordList",
     "Tally",
     "Trial",
+    "WLGooseJob",
     "make_record",
     "make_trials",
     "read_records",

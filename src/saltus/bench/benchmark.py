@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from saltus.bench.lama import LamaJob
 from saltus.bench.record import Key, Problem, Record, make_record
 from saltus.bench.records import RecordStore
+from saltus.bench.wl_goose import WLGooseJob, model_for
 from saltus.errors import (
     ConfigurationError,
     InputError,
@@ -120,6 +121,8 @@ def policy_for(suite: Suite, job: PlanJob) -> str:
     if isinstance(job, LamaJob) or job.policy in YARDSTICKS:
         return job.policy
     domain = parse_domain(Source.from_file(suite.domain))
+    if isinstance(job, WLGooseJob):
+        return model_for(job.policy, suite.name, domain)
     path = policy_file_for(job.policy, domain)
     if not path.is_file():
         raise PolicyError(f"{path}: cannot be read: no such file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,8 +12,9 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from saltus.bench import LamaJob, Record, RecordFile, Tally, Trial, make_trials, run_trials
+from saltus.bench import LamaJob, Record, RecordFile, Tally, Trial, WLGooseJob, make_trials, run_trials
 from saltus.bench.lama import find_driver
+from saltus.bench.wl_model import find_wlplan
 from saltus.cli import output
 from saltus.cli.options import (
     Device,
@@ -40,9 +42,10 @@ from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import LocalRunner, PlanJob, RayRunner, Runner
+from saltus.report.scores import best_lengths, quality_score, score_text, time_score
 from saltus.task import find_suites
 
-PLANNERS = (PlanJob.planner, LamaJob.planner)
+PLANNERS = (PlanJob.planner, LamaJob.planner, WLGooseJob.planner)
 
 
 def bench(
@@ -55,7 +58,11 @@ def bench(
         ),
     ] = AUTO,
     planner: Annotated[
-        str, typer.Option(help="policy, or lama as a baseline: its first iteration; with --improve, all.")
+        str,
+        typer.Option(
+            help="policy, or a baseline: lama (its first iteration; with --improve, all), or wl-goose, with a model of"
+            " 'saltus wl-goose', or a folder of such models, as --policy."
+        ),
     ] = "policy",
     split: Annotated[list[str] | None, typer.Option(help="Run this split only (can be repeated).")] = None,
     jobs: Annotated[
@@ -102,6 +109,15 @@ def bench(
                 "--planner lama cannot be combined with --policy, --search, --greedy or --lookahead"
             )
         job = LamaJob("", "", limits=limits, device="cpu", seed=seed, threads=share, improve=improve)
+    elif planner == WLGooseJob.planner:
+        find_wlplan()
+        if policy == AUTO:
+            raise ConfigurationError("--planner wl-goose needs --policy: a model file, or a folder with DOMAIN.json")
+        if search is not None or improve or lookahead:
+            raise ConfigurationError(
+                "--planner wl-goose cannot be combined with --search, --greedy, --improve or --lookahead"
+            )
+        job = WLGooseJob("", "", policy=policy, limits=limits, device="cpu", seed=seed, threads=share)
     else:
         job = PlanJob(
             "",
@@ -166,18 +182,25 @@ def show_record(tally: Tally, record: Record | None, total: int) -> None:
 
 
 def show_summary(trials: Sequence[Trial], records: Sequence[Record], tally: Tally, out: Path) -> None:
-    """Prints a line for every domain and split: problems, solved, and the other outcomes, faults first."""
+    """Prints a line for every domain and split: problems, solved, scores, and the other outcomes, faults first.
+
+    The quality score compares with the shortest plans of the record file.
+    """
     wanted = {trial.key for trial in trials}
-    groups: dict[tuple[str, str], Counter[Outcome | str]] = {}
+    best = best_lengths(records)
+    groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         if record.key in wanted:
-            groups.setdefault((record.domain, record.split), Counter())[record.outcome] += 1
+            groups.setdefault((record.domain, record.split), []).append(record)
     rows: list[tuple[object, ...]] = []
-    for (domain, split), outcomes in groups.items():
+    for (domain, split), found in groups.items():
+        outcomes = Counter(record.outcome for record in found)
         faults = [outcome for outcome in Outcome if outcome.is_fault and outcomes[outcome]]
         others = sorted(outcome for outcome in outcomes if outcome not in (Outcome.FOUND, *faults))
         text = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in (*faults, *others))
-        rows.append((domain, split, outcomes.total(), outcomes[Outcome.FOUND], text))
-    titles = ["domain", "split", "problems", "solved", "others"]
+        quality = score_text(math.fsum(quality_score(record, best) for record in found))
+        speed = score_text(math.fsum(map(time_score, found)))
+        rows.append((domain, split, len(found), outcomes[Outcome.FOUND], quality, speed, text))
+    titles = ["domain", "split", "problems", "solved", "quality", "time", "others"]
     output.console().print(output.table(out.name, titles, rows, left=2, last_left=True))
     output.result(f"{tally.outcomes.total():,} of {tally.total:,} trials run now, {tally.recorded:,} recorded before")

@@ -39,6 +39,9 @@ COMMANDS = {
         "experiment:experiment",
         "Train and compare systems on domains as a file describes it: what is missing is trained and played.",
     ),
+    "wl-goose": CommandEntry(
+        "wl_goose:wl_goose", "Train the baseline WL-GOOSE: a heuristic for greedy best-first search."
+    ),
     "report": CommandEntry(
         "report:report", "Compare benchmark results with each other and with the paper, and show training curves."
     ),

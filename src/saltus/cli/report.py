@@ -13,8 +13,9 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.options import Json
-from saltus.errors import ConfigurationError, plural
+from saltus.errors import ConfigurationError, plural, shorten
 from saltus.report import make_report, report_page, write_page
+from saltus.report.paper import PUBLISHED
 from saltus.report.tables import Cell, Table
 
 MOST_ERRORS = 30
@@ -27,13 +28,23 @@ def report(
     run: Annotated[
         list[Path] | None, typer.Option(help="Folder of one or more training runs (can be repeated).")
     ] = None,
+    reference: Annotated[
+        list[Path] | None,
+        typer.Option(help="Record file whose plans also count as best known in the quality score (can be repeated)."),
+    ] = None,
+    published: Annotated[
+        str,
+        typer.Option(
+            help="Publication to compare with: paper, or moose for records of the problems of MOOSE's benchmark."
+        ),
+    ] = "paper",
     tables: Annotated[bool, typer.Option("--all-tables", help="Also print the paper's ablation tables.")] = False,
     json: Json = False,
 ) -> None:
     """Compare benchmark results with each other and with the paper, and show training curves.
 
     Unexplained errors come first. Several record files are compared in pairs, on the problems that both solved. Only
-    validated plans count as solved.
+    validated plans count as solved. Quality and time scores are those of the IPC.
 
     Examples:
 
@@ -43,7 +54,9 @@ def report(
     """
     if not records and not run:
         raise ConfigurationError("nothing to report: name a record file, or a training run with --run")
-    found = make_report(records or [], run or [])
+    if published not in PUBLISHED:
+        raise ConfigurationError(f"--published {shorten(published)}: expected one of {', '.join(PUBLISHED)}")
+    found = make_report(records or [], run or [], reference or [], published)
     if html is not None:
         write_page(html, report_page(found))
     for message in found.warnings:

@@ -116,7 +116,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         lookahead,
         read_spec(ModelSpec, values["model"], "model"),
         _vocabulary(values["vocabulary"]),
-        _signature(values["domain"]),
+        read_signature(values["domain"]),
         values["record"],
         read_spec(JumpCost, values.get("cost", {}), "cost"),
     )
@@ -188,7 +188,8 @@ def _vocabulary(value: Any) -> Vocabulary:
     return vocabulary
 
 
-def _signature(value: Any) -> Signature:
+def read_signature(value: Any) -> Signature:
+    """The signature that a value of JSON is; anything else is a `DamageError`."""
     if not isinstance(value, dict) or not KINDS.keys() - {"axioms"} <= value.keys() <= KINDS.keys():
         raise DamageError(f"domain: expected an object with {', '.join(KINDS)}")
     for kind, lines in value.items():

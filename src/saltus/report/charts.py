@@ -1,4 +1,4 @@
-"""Stage `report`: charts of series and runs: problems solved over time, one series against another, training curves.
+"""Stage `report`: charts of series and runs: problems solved over time and by size, pairs of series, training curves.
 
 Every function returns HTML with an SVG drawing, or an empty string if there is nothing to draw.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from saltus.bench.record import Record
+from saltus.bench.record import Problem, Record
 from saltus.errors import plural
 from saltus.report.compare import SHORTEST_SECONDS, Measure
 from saltus.report.paper import OTHER_NAMES
@@ -18,6 +18,10 @@ from saltus.report.tables import figure
 
 MOST_MARKS = 400
 """Most points of a curve whose points are all marked."""
+MOST_GROUPS = 10
+"""Most groups of problems by size."""
+GROUP_PROBLEMS = 6
+"""Fewest problems of a group on average, unless all of them are one group."""
 SMALL = (420, 250)
 """Width and height of a drawing that shares a row with others."""
 
@@ -49,6 +53,59 @@ def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int,
     entries = [(f"{entry.label} ({len(timed)})", number, "line") for number, entry, timed in lines]
     note = f"{plural(untimed, 'plan')} without a time: left out." if untimed else ""
     return figure_of(plot, domain or "Problems solved over time", entries, note)
+
+
+def coverage_by_size(series: Sequence[Series], domain: str | None = None, size: tuple[int, int] | None = None) -> str:
+    """The share of problems solved by number of objects, in groups of about equally many problems.
+
+    A record of a trial that ended early may lack the number: that of any series counts for all.
+    """
+    objects: dict[Problem, int] = {}
+    for entry in series:
+        for name, record in entry.records.items():
+            if record.objects and (domain is None or record.domain == domain):
+                objects.setdefault(name, record.objects)
+    groups = size_groups(sorted(objects.values()))
+    if not groups:
+        return ""
+    centres = [(low * high) ** 0.5 for low, high in groups]
+    x = Axis.of(
+        "objects (groups of problems of similar size)", [value for group in groups for value in group], log=True
+    )
+    width, height = size or (620, 360)
+    plot = Plot(x, Axis("solved", 0, 1.03, percent=True), "problems solved by size", width, height)
+    for number, entry in enumerate(series):
+        points: list[Point] = []
+        for (low, high), centre in zip(groups, centres, strict=True):
+            tried = [
+                entry.records[name] for name, count in objects.items() if name in entry.records and low <= count <= high
+            ]
+            if not tried:
+                continue
+            solved = sum(record.solved for record in tried)
+            points.append((centre, solved / len(tried)))
+            text = f"{entry.label}: {solved} of {len(tried)} problems with {low:,} to {high:,} objects"
+            plot.mark(points[-1], number, text, radius=2.6)
+        plot.line(points, number, title=entry.label)
+    left_out = {name for entry in series for name in entry.records if domain in (None, name[0])} - objects.keys()
+    note = f"{plural(len(left_out), 'problem')} of unknown size: left out." if left_out else ""
+    entries = [(entry.label, number, "line") for number, entry in enumerate(series)]
+    return figure_of(plot, domain or "Share of problems solved, by number of objects", entries, note)
+
+
+def size_groups(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Smallest and largest size of each group of about equally many ascending sizes; equal sizes stay together."""
+    count = min(MOST_GROUPS, max(1, len(sizes) // GROUP_PROBLEMS))
+    groups: list[tuple[int, int]] = []
+    start = 0
+    for i in range(count):
+        end = (i + 1) * len(sizes) // count
+        while 0 < end < len(sizes) and sizes[end] == sizes[end - 1]:
+            end += 1
+        if end > start:
+            groups.append((sizes[start], sizes[end - 1]))
+            start = end
+    return groups
 
 
 def _seconds(record: Record) -> float:

@@ -17,6 +17,9 @@ from saltus.report.series import Series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table
 from saltus.task.suite import split_order
 
+PUBLISHED = "published"
+"""Start of the heading of columns whose figures come from a publication."""
+
 Counts = dict[tuple[str, str, str], list[Record]]
 """Records by benchmark, the paper's domain name and split; benchmark is empty for problems not in the paper."""
 
@@ -26,9 +29,9 @@ def coverage_tables(series: Sequence[Series], paper: Paper) -> list[Table]:
 
     An ablation table is marked as secondary if none of its columns has a method of ours.
     """
-    counts = [_count(entry) for entry in series]
+    counts = [_count(entry, paper) for entry in series]
     tables: list[Table] = []
-    for benchmark in BENCHMARKS:
+    for benchmark in paper.benchmarks:
         if any(place[0] == benchmark for count in counts for place in count):
             tables += [
                 _paper_table(table, paper, series, counts) for table in paper.tables if table.benchmark == benchmark
@@ -39,10 +42,10 @@ def coverage_tables(series: Sequence[Series], paper: Paper) -> list[Table]:
     return tables
 
 
-def _count(series: Series) -> Counts:
+def _count(series: Series, paper: Paper) -> Counts:
     counts: Counts = {}
     for record in series.records.values():
-        benchmark, domain = place_of(record.domain, record.split) or ("", record.domain)
+        benchmark, domain = place_of(record.domain, record.split, paper) or ("", record.domain)
         counts.setdefault((benchmark, domain, record.split), []).append(record)
     return counts
 
@@ -59,9 +62,11 @@ def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], coun
     for name in table.columns:
         searches = name in table.search
         star = "*" if searches else ""
-        columns.append(Column(name + star, "paper", title="searches at test time" if searches else ""))
+        about = "published, not run here" + ("; searches at test time" if searches else "")
+        columns.append(Column(name + star, f"{PUBLISHED}, {paper.name}", title=about))
     if table.is_main:
-        columns.append(Column("best", "paper", title="best of all columns of the paper's tables of these problems"))
+        about = "best of all columns of the publication's tables of these problems"
+        columns.append(Column("best", f"{PUBLISHED}, {paper.name}", title=about))
     rows: list[Row] = []
     for (domain, split), cells in table.cells.items():
         of = table.problems[domain, split]
@@ -79,7 +84,7 @@ def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], coun
         if table.is_main:
             row.append(_theirs(_best(paper, table, domain, split), of))
         rows.append(Row(tuple(row), level, tried))
-    methods = {entry.method for entry in series} - {"aiw-ad", "lama-first"}
+    methods = {entry.method for entry in series} - {"aiw-ad", "lama-first", "wl-goose"}
     notes = [*_partial(table, series, counts), *table.notes, *table.disagreements()]
     if table.search:
         notes.append("* searches at test time.")
@@ -87,7 +92,7 @@ def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], coun
     return Table(table.key, table.title, tuple(columns), tuple(rows), tuple(notes), wanted)
 
 
-def _paired(table: PaperTable, series: Series, cells: Sequence[int | None]) -> tuple[str, int] | None:
+def _paired(table: PaperTable, series: Series, cells: Sequence[float | None]) -> tuple[str, float] | None:
     """The paper's column with the method of our series, and its cell."""
     if series.search or series.method not in table.methods:
         return None
@@ -96,7 +101,7 @@ def _paired(table: PaperTable, series: Series, cells: Sequence[int | None]) -> t
     return None if cell is None else (table.columns[i], cell)
 
 
-def _ours(records: Sequence[Record], of: int, paired: tuple[str, int] | None) -> Cell:
+def _ours(records: Sequence[Record], of: int, paired: tuple[str, float] | None) -> Cell:
     if not records:
         return Cell(NOTHING, "not tried")
     solved = sum(record.solved for record in records)
@@ -113,17 +118,17 @@ def _ours(records: Sequence[Record], of: int, paired: tuple[str, int] | None) ->
     return Cell(f"{solved:,}/{len(records):,}", title, solved / len(records), sign)
 
 
-def _theirs(cell: int | None, of: int) -> Cell:
+def _theirs(cell: float | None, of: int) -> Cell:
     if cell is None:
         return Cell("n/a", "no figure in the paper")
     return Cell(f"{cell}/{of}", f"{100 * cell / of:.0f} %", cell / of)
 
 
-def _best(paper: Paper, table: PaperTable, domain: str, split: str) -> int | None:
+def _best(paper: Paper, table: PaperTable, domain: str, split: str) -> float | None:
     if split != TOTAL:
         return paper.best(table.benchmark, domain, split)
     found = [paper.best(table.benchmark, name, WHOLE) for name in table.domains]
-    return sum(cell for cell in found if cell is not None)
+    return round(sum(cell for cell in found if cell is not None), 6)
 
 
 def _partial(table: PaperTable, series: Sequence[Series], counts: Sequence[Counts]) -> list[str]:

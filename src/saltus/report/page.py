@@ -8,7 +8,7 @@ from html import escape
 from saltus.bench.record import Record
 from saltus.errors import plural
 from saltus.policy.figures import FIGURES, Declaration, Kind
-from saltus.report.charts import SMALL, cactus, scatter, training
+from saltus.report.charts import SMALL, cactus, coverage_by_size, scatter, training
 from saltus.report.compare import MEASURES, pairs_of
 from saltus.report.html import document, table_html
 from saltus.report.plots import colour_class
@@ -17,7 +17,7 @@ from saltus.report.series import Series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
 from saltus.task.suite import split_order
 
-MOST_SCATTERS = 6
+MOST_SCATTERS = 10
 """Largest number of pairs of series that are plotted against each other."""
 
 SHOWN = {name: entry for name, entry in FIGURES.items() if entry.column}
@@ -25,11 +25,13 @@ SHOWN = {name: entry for name, entry in FIGURES.items() if entry.column}
 
 
 def report_page(report: Report, title: str = "Saltus report") -> str:
-    """The page: errors, coverage, comparison, plots, training, every problem."""
+    """The page: errors, coverage, scores, plots, comparison, training, every problem."""
     sections = [
         ("errors", "Errors and warnings", _errors(report)),
         ("coverage", "Coverage", _coverage(report)),
+        ("scores", "Scores", _scores(report)),
         ("time", "Solved over time", _time(report)),
+        ("size", "Solved by size", _size(report)),
         ("comparison", "Comparison", _comparison(report)),
         ("training", "Training", _training(report)),
         ("problems", "Every problem", _problems(report.series)),
@@ -104,6 +106,22 @@ def _coverage(report: Report) -> str:
         parts.append("</details>")
     if report.outcomes is not None:
         parts.append(f"<h3>Outcomes</h3>\n{table_html(report.outcomes, 'outcomes')}")
+    return "\n".join(parts)
+
+
+def _scores(report: Report) -> str:
+    return table_html(report.scores, "score-table") if report.scores is not None else ""
+
+
+def _size(report: Report) -> str:
+    whole = coverage_by_size(report.series)
+    if not whole:
+        return ""
+    domains = sorted({record.domain for entry in report.series for record in entry.records.values()})
+    parts = [f'<div class="plots" id="sizes">{whole}</div>']
+    if len(domains) > 1:
+        drawn = "".join(coverage_by_size(report.series, domain, SMALL) for domain in domains)
+        parts.append(f'<details><summary>By domain</summary><div class="plots small">{drawn}</div></details>')
     return "\n".join(parts)
 
 

@@ -1,8 +1,9 @@
-"""Stage `report`: the paper's coverage tables, read from `paper.toml`.
+"""Stage `report`: published coverage tables: those of the paper (`paper.toml`) and of peers (`moose.toml`).
 
-All figures are the paper's own, including the totals. `disagreements` adds them up and says where a total or the figure
-of a whole domain is not the sum of its parts; both are kept. Our records are matched with the paper's rows by domain
-and split: easy, medium and hard belong to the IPC's problems, `test` to the extended set.
+All figures are the authors' own, including the totals. `disagreements` adds them up and says where a total or the
+figure of a whole domain is not the sum of its parts; both are kept. Our records are matched with the rows by domain and
+split: easy, medium and hard belong to the IPC's problems, `test` to the extended set. MOOSE's benchmark has domains and
+splits of the same names as the IPC's, so a report says which publication its records are compared with.
 """
 
 from __future__ import annotations
@@ -19,13 +20,20 @@ WHOLE = "all"
 """Split of a row for a whole domain."""
 TOTAL = "total"
 """Split of a table's last row."""
-BENCHMARKS = {"ipc2023": (Split.EASY, Split.MEDIUM, Split.HARD), "extended": (Split.TEST,)}
+BENCHMARKS = {
+    "ipc2023": (Split.EASY, Split.MEDIUM, Split.HARD),
+    "extended": (Split.TEST,),
+    "moose": (Split.EASY, Split.MEDIUM, Split.HARD),
+}
 """Sets of problems, with the splits of their test problems."""
 OTHER_NAMES = {"satellite-paper": "satellite"}
 """Our names for domains of the extended set whose own name is taken by an IPC domain."""
 
-Cell = int | None
-"""Number of problems solved; None if the paper has no figure."""
+PUBLISHED = ("paper", "moose")
+"""Publications whose tables come with Saltus."""
+
+Cell = float | None
+"""Number of problems solved, or its mean over runs; None if the paper has no figure."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class PaperTable:
     def disagreements(self) -> Iterator[str]:
         """A sentence for every total, or figure of a domain, that is not the sum of its parts."""
         for column, claimed, found in zip(self.columns, self.total, self.sums(), strict=True):
-            if found is not None and claimed != found:
+            if found is not None and claimed is not None and claimed != found:
                 yield f"{self.title}: the paper's total of {column} is {claimed}, but its domains add up to {found}"
         if sum(self.problems[domain, WHOLE] for domain in self.domains) != self.problems[WHOLE, TOTAL]:
             yield f"{self.title}: the paper's domains do not add up to {self.problems[WHOLE, TOTAL]} problems"
@@ -90,6 +98,8 @@ class PaperTable:
 class Paper:
     """All tables, and the paper they come from."""
 
+    name: str
+    """Short name, for headings."""
     title: str
     authors: tuple[str, ...]
     year: int
@@ -100,6 +110,11 @@ class Paper:
     def source(self) -> str:
         """The paper in one line."""
         return f"{', '.join(self.authors)}: {self.title} ({self.year})"
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """Sets of problems that there are tables of."""
+        return list(dict.fromkeys(table.benchmark for table in self.tables))
 
     def main(self, benchmark: str) -> PaperTable:
         """The main table of a benchmark."""
@@ -117,25 +132,27 @@ class Paper:
         return max(found, default=None)
 
 
-def place_of(domain: str, split: str) -> tuple[str, str] | None:
+def place_of(domain: str, split: str, paper: Paper | None = None) -> tuple[str, str] | None:
     """The benchmark and the paper's name of the domain; None if the paper does not have these problems."""
+    paper = paper or read_paper()
     name = OTHER_NAMES.get(domain, domain)
-    for benchmark, splits in BENCHMARKS.items():
-        if split in splits and name in read_paper().main(benchmark).domains and (domain == name or split == Split.TEST):
+    for benchmark in paper.benchmarks:
+        known = split in BENCHMARKS[benchmark] and name in paper.main(benchmark).domains
+        if known and (domain == name or split == Split.TEST):
             return benchmark, name
     return None
 
 
 @cache
-def read_paper() -> Paper:
-    """The tables of `paper.toml`."""
-    text = (importlib.resources.files("saltus.report") / "paper.toml").read_text(encoding="utf-8")
+def read_paper(name: str = "paper") -> Paper:
+    """The tables of a publication: `paper.toml`, or that of a peer."""
+    text = (importlib.resources.files("saltus.report") / f"{name}.toml").read_text(encoding="utf-8")
     content = tomllib.loads(text)
     tables: list[PaperTable] = []
     for entry in content["table"]:
         rows = {(row[0], row[1]): row[2:] for row in entry.pop("rows")}
         problems = {place: row[0] for place, row in rows.items()}
-        cells = {place: tuple(None if cell == "n/a" else int(cell) for cell in row[1:]) for place, row in rows.items()}
+        cells = {place: tuple(None if cell == "n/a" else cell for cell in row[1:]) for place, row in rows.items()}
         entry |= {name: tuple(entry[name]) for name in ("columns", "methods", "search", "notes")}
         tables.append(PaperTable(**entry, problems=problems, cells=cells))
     source = content["source"]
@@ -144,9 +161,9 @@ def read_paper() -> Paper:
 
 
 def _sum(cells: Iterator[Cell]) -> Cell:
-    total = 0
+    total: float = 0
     for cell in cells:
         if cell is None:
             return None
-        total += cell
+        total = round(total + cell, 6)
     return total

@@ -13,6 +13,7 @@ from saltus.report.contests import contest_table, read_contests
 from saltus.report.coverage import coverage_tables, outcome_table, unexplained_table
 from saltus.report.paper import Paper, read_paper
 from saltus.report.runs import RunGroup, coverage_of, read_runs
+from saltus.report.scores import score_table
 from saltus.report.series import Series, make_series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
 
@@ -25,6 +26,7 @@ class Report:
     warnings: tuple[str, ...]
     unexplained: Table | None
     coverage: tuple[Table, ...]
+    scores: Table | None
     outcomes: Table | None
     comparisons: tuple[Table, ...]
     runs: tuple[RunGroup, ...]
@@ -34,7 +36,8 @@ class Report:
 
     def tables(self) -> list[Table]:
         """All tables, in reading order."""
-        found = [self.unexplained, *self.coverage, self.outcomes, *self.comparisons, self.contests, self.validation]
+        tables = [self.unexplained, *self.coverage, self.scores, self.outcomes, *self.comparisons]
+        found = [*tables, self.contests, self.validation]
         return [table for table in found if table is not None]
 
     def to_json(self) -> dict[str, Any]:
@@ -70,18 +73,30 @@ class Report:
         }
 
 
-def make_report(files: Sequence[str | os.PathLike[str]], runs: Sequence[str | os.PathLike[str]] = ()) -> Report:
-    """The report on record files and folders of training runs."""
+def make_report(
+    files: Sequence[str | os.PathLike[str]],
+    runs: Sequence[str | os.PathLike[str]] = (),
+    references: Sequence[str | os.PathLike[str]] = (),
+    published: str = "paper",
+) -> Report:
+    """The report on record files and folders of training runs.
+
+    Records of `references` are not shown; their plans count when the best plans known are looked up. `published` is
+    the publication whose figures stand next to those of the records.
+    """
     read = [read_records(path) for path in files]
+    known = [read_records(path) for path in references]
     series, warnings = make_series(read)
     groups, complaints = read_runs(os.fspath(run) for run in runs)
     contests, ignored = read_contests(os.fspath(run) for run in runs)
-    paper = read_paper()
+    damaged = [message for file in (*read, *known) for message in file.warnings]
+    paper = read_paper(published)
     return Report(
         series=tuple(series),
-        warnings=(*(message for file in read for message in file.warnings), *warnings, *complaints, *ignored),
+        warnings=(*damaged, *warnings, *complaints, *ignored),
         unexplained=unexplained_table(series),
         coverage=tuple(coverage_tables(series, paper)),
+        scores=score_table(series, [record for file in known for record in file.records]) if series else None,
         outcomes=outcome_table(series) if series else None,
         comparisons=tuple(comparisons(series)) if len(series) > 1 else (),
         runs=tuple(groups),

@@ -115,6 +115,6 @@ def test_grow_says_that_no_plan_was_found(
     monkeypatch.setattr("saltus.grow.grower.relaxed_plan_search", lambda *_: None)
     options = ["grow", str(ferry), "--times", "2", "--count", "1"]
     assert run([*options, "--out", str(tmp_path / "grown")]) == ExitCode.NO_PLAN
-    assert "no plan was found for any of the 3 problems tried" in capsys.readouterr().err
+    assert "no plan was found for any of the 4 problems tried" in capsys.readouterr().err
     assert run([*options, "--unproven", "--out", str(tmp_path / "kept")]) == ExitCode.SUCCESS
     assert "not known to be solvable" in capsys.readouterr().out

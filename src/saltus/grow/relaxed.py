@@ -24,8 +24,11 @@ from saltus.task import EQUALITY, Action, Literal, State, Task
 MOST_ACTIONS = 60_000
 """Most ground actions of a task that is searched."""
 
-MOST_WORK = 150_000_000
+MOST_WORK = 100_000_000
 """Most conditions and effects of ground actions looked at in a search: a few seconds."""
+
+PASS_WORK = 1000
+"""What one pass over all ground actions takes, however few there are."""
 
 BOOST = 1000
 """How far the queue of preferred actions gets ahead when a state is better than all before."""
@@ -131,7 +134,7 @@ class GroundTask:
         atoms = np.full(len(self.bit) + 1, np.inf)
         atoms[[*_bits(state), len(self.bit)]] = 0.0
         while True:
-            self.work += self._needs.size + len(self._adder)
+            self.work += PASS_WORK + self._needs.size + len(self._adder)
             actions: NDArray[np.float64] = atoms[self._needs].sum(axis=1) + 1.0
             cheapest = np.minimum.reduceat(actions[self._adder], self._first) if len(self._first) else actions[:0]
             better = cheapest < atoms[self._atom]

@@ -134,7 +134,7 @@ def test_the_tutorial_shows_its_files() -> None:
 
 def test_pictures_are_small() -> None:
     pictures = sorted((ROOT / "docs" / "pictures").glob("*.png"))
-    assert len(pictures) == 6
+    assert len(pictures) == 7
     for path in pictures:
         content = path.read_bytes()
         assert content.startswith(b"\x89PNG")

@@ -22,9 +22,9 @@ void for_all(std::int64_t count, std::int32_t threads, Body&& body) {
         run_parallel(
             static_cast<std::size_t>(count), static_cast<std::size_t>(threads),
             [&](std::size_t i) { body(static_cast<std::int64_t>(i)); }, check);
-        return;
+    } else {
+        for (std::int64_t i = 0; i < count; ++i) body(i);
     }
-    for (std::int64_t i = 0; i < count; ++i) body(i);
     check();
 }
 

@@ -612,7 +612,8 @@ def test_train_chooses_by_itself(suite: Path, tmp_path: Path, capsys: pytest.Cap
     assert command(["policies", str(out / "policy.safetensors")]) == 0
     capsys.readouterr()
     assert command(["report", "--run", str(out), "--json"]) == 0
-    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    contests, table = json.loads(capsys.readouterr().out)["tables"]
+    assert contests["rows"][0]["cells"][2] == state["winner"]
     assert {row["cells"][1] for row in table["rows"]} == {
         "aiw",
         "aiw-dead-ends",

@@ -78,7 +78,8 @@ COMMANDS = {
     ),
     "ipc-plan": CommandEntry(
         "plan:ipc_plan",
-        "Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …",
+        "Find a plan with the interface of the IPC's learning track: with the last intact policy of DK.1, DK.2, …,"
+        " or DK.",
     ),
 }
 """All commands, in the order of the help."""

@@ -1,5 +1,6 @@
 // Compares the loops of the instruction set in the first argument with the portable ones: whole passes of random
-// networks on random graphs. Prints the largest difference as a share of the largest Q-value; the build links the kernel.
+// networks on random graphs. Prints the largest difference as a share of the largest Q-value. The build links the
+// kernel.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -46,7 +46,7 @@ def row(task: Task, kind: str, derived: bool, seconds: float) -> tuple[str, ...]
     end = policy.solve(task, Limits(seconds=seconds))
     spent = time.process_time() - begin
     plan = f"{len(end.plan.steps)} ({spent:.2f} s)" if end.plan is not None else f"none ({end.outcome})"
-    total = len(task.goal.positive) + len(task.goal.negative)
+    total = task.goal.size
     atoms = int(graph.relation_offset[-1])
     return f"{len(tree):,}", f"{cost * 1e3:.2f}", f"{atoms:,}", f"{best} of {total} in {near}", plan
 

@@ -22,6 +22,7 @@ from saltus.pddl import Domain
 from saltus.pddl.signature import check_signature
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
+from saltus.policy.planning import plan_of
 from saltus.process import PlanJob
 from saltus.process.limits import limit_threads
 from saltus.process.plan_job import file_hash, plan_message
@@ -82,7 +83,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
     worker.send("policy", policy=Path(job.policy).name, method=WL_GOOSE, device="cpu", warnings=[])
     heuristic = model.heuristic(WLTask(task))
     last = time.monotonic()
-    figures = Figures(seconds_read=seconds_read, search_decisions=0, goal_count=goal_count(task))
+    figures = Figures(seconds_read=seconds_read, search_decisions=0, goal_count=task.goal.size)
 
     def expanded(count: int) -> None:
         nonlocal figures, last
@@ -102,11 +103,6 @@ def solve(worker: Worker) -> Mapping[str, Any]:
     worker.send("figures", **replace(figures, seconds_plan=seconds).to_json())
     worker.send("plan", **plan_message(plan, verdict.cost, unit_cost=verdict.unit_cost))
     return {"outcome": Outcome.FOUND, "detail": ""}
-
-
-def goal_count(task: Task) -> int:
-    """Number of goal literals."""
-    return len(task.goal.positive) + len(task.goal.negative)
 
 
 Heuristic = Callable[[State], float]
@@ -140,8 +136,8 @@ def greedy_search(
 
 def traced(task: Task, parents: Mapping[State, tuple[State, Action] | None], state: State) -> Plan:
     """The plan that leads to a state."""
-    steps: list[tuple[str, ...]] = []
+    actions: list[Action] = []
     while (link := parents[state]) is not None:
         state, action = link
-        steps.append(tuple(task.action_name(action).strip("()").split()))
-    return Plan(tuple(reversed(steps)))
+        actions.append(action)
+    return plan_of(task, actions[::-1])

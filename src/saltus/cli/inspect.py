@@ -93,7 +93,7 @@ def info(
         console.print(Text.assemble((task.domain.name, "bold"), " / ", (task.name, "bold")))
         console.print(
             f"{task.object_count:,} objects, {task.atom_count:,} atoms, {len(task.initial_state):,} fluent atoms, "
-            f"{len(task.goal.positive) + len(task.goal.negative):,} goal atoms"
+            f"{task.goal.size:,} goal atoms"
         )
     console.print(output.table("Types", ["type", "objects"], list(facts["types"].items())))
     predicates = [

@@ -106,7 +106,7 @@ class GroundTask:
             before = len(reached)
             for action in actions:
                 for effect in task.schemas[action.schema].effects:
-                    reached.update(_code(task, literal, action) for literal in effect.adds)
+                    reached.update(task.ground(literal, action.arguments) for literal in effect.adds)
             if len(reached) == before:
                 return cls(task, State(reached), actions)
 
@@ -124,7 +124,7 @@ class GroundTask:
         )
 
     def _mask(self, literals: list[Literal], action: Action) -> int:
-        codes = {_code(self.task, literal, action) for literal in literals}
+        codes = {self.task.ground(literal, action.arguments) for literal in literals}
         return sum(1 << self.bit[code] for code in codes if code in self.bit)
 
     # -- relaxed plans -----------------------------------------------------------------------------------------------
@@ -236,10 +236,6 @@ class GroundTask:
 def _stays(literal: Literal, fluent: NDArray[np.bool_]) -> bool:
     """Whether a condition is kept in the relaxation: it is positive or never changes."""
     return literal.positive or literal.predicate == EQUALITY or not fluent[literal.predicate]
-
-
-def _code(task: Task, literal: Literal, action: Action) -> int:
-    return task.encode(literal.predicate, (action.arguments[term] if term >= 0 else ~term for term in literal.terms))
 
 
 def _bits(mask: int) -> list[int]:

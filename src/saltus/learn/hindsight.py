@@ -91,10 +91,7 @@ def groundings(
     """At most `limit` goals that hold in the state: the sub-goal with objects of the right types for its variables."""
     seed = int(rng.integers(2**62))
     for binding in subgoal.find(state, limit=limit, seed=seed, max_steps=MAX_STEPS).tolist():
-        yield Goal(
-            task.encode(literal.predicate, (binding[term] if term >= 0 else ~term for term in literal.terms))
-            for literal in subgoal.literals
-        )
+        yield Goal(task.ground(literal, binding) for literal in subgoal.literals)
 
 
 def first_without(states: Sequence[State], last: int, goal: Goal) -> int:

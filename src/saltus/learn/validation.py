@@ -52,7 +52,7 @@ class Coverage:
 
 def jump_limit(task: Task, least: int) -> int:
     """Limit on the jumps of a validation rollout: `least`, and two more per object and per goal."""
-    return least + 2 * (len(task.objects) + len(task.goal.positive) + len(task.goal.negative))
+    return least + 2 * (len(task.objects) + task.goal.size)
 
 
 def measure(

@@ -262,7 +262,7 @@ def has_enough(goal: Goal, spec: LookaheadSpec, nodes: Sequence[Node]) -> bool:
 
 def satisfied(goal: Goal, state: State) -> int:
     """Number of goal literals that hold."""
-    total = len(goal.positive) + len(goal.negative)
+    total = goal.size
     return total - len(goal.missing(state)) - len(goal.violated(state))
 
 
@@ -281,7 +281,7 @@ def _finish(
     if spec.max_encoded is not None:
         parents = [node.parent for node in nodes]
         goals = [satisfied(goal, node.state) for node in nodes]
-        total = len(goal.positive) + len(goal.negative)
+        total = goal.size
         kept = choose_encoded(parents, goals, total, spec.max_encoded)
         nodes = [replace(nodes[i], parent=kept.index(parents[i]) if i else -1) for i in kept]
     arguments = [list(node.action.arguments) if node.action else [] for node in nodes]

@@ -86,7 +86,7 @@ class LookaheadTree:
     @property
     def goal_count(self) -> int:
         """Number of goal literals."""
-        return len(self.goal.positive) + len(self.goal.negative)
+        return self.goal.size
 
     @cached_property
     def goal_nodes(self) -> NDArray[np.intp]:

@@ -116,8 +116,7 @@ class _Ground:
         codes: tuple[set[int], set[int]] = (set(), set())
         for literal in schema.precondition:
             if literal.predicate != EQUALITY and task.fluent[literal.predicate]:
-                arguments = (action.arguments[term] if term >= 0 else ~term for term in literal.terms)
-                codes[literal.positive].add(task.encode(literal.predicate, arguments))
+                codes[literal.positive].add(task.ground(literal, action.arguments))
         unwanted, wanted = codes
         adds, deletes = (set(), set()) if schema.is_conditional or task.uses_adl else changes(task, frozenset(), action)
         return cls(

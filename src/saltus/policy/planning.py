@@ -179,7 +179,7 @@ class _Planning:
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where a limit cut the rollout off: a state that was jumped to, but not decided on."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
-        total = len(task.goal.positive) + len(task.goal.negative)
+        total = task.goal.size
         self.now = Progress(
             jumps=0,
             search_decisions=0,

@@ -133,6 +133,11 @@ class Goal:
         self.negative = sorted_codes(negative)
         self.impossible = impossible
 
+    @property
+    def size(self) -> int:
+        """Number of literals."""
+        return len(self.positive) + len(self.negative)
+
     def holds(self, state: State) -> bool:
         """Whether the state satisfies the goal."""
         return not self.impossible and not len(self.missing(state)) and not len(self.violated(state))

@@ -9,7 +9,7 @@ that are no literals become derived atoms, whose predicates follow those of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -142,6 +142,10 @@ class Task:
         for number in arguments:
             code = code * len(self.objects) + number
         return int(self.code_offset[predicate]) + code
+
+    def ground(self, literal: Literal, binding: Sequence[int]) -> int:
+        """Code of a literal's atom with objects for its variables."""
+        return self.encode(literal.predicate, (binding[term] if term >= 0 else ~term for term in literal.terms))
 
     def decode(self, code: int) -> tuple[int, ...]:
         """`(predicate, argument, …)` of a code."""

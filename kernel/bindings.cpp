@@ -22,6 +22,7 @@
 #include "places.hpp"
 #include "reader.hpp"
 #include "relaxation.hpp"
+#include "relaxed_search.hpp"
 #include "roles.hpp"
 #include "segments.hpp"
 
@@ -217,6 +218,44 @@ nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb
     nb::list result;
     for (Tree& tree : trees) result.append(nb::cast(std::move(tree)));
     return result;
+}
+
+void check_atoms(std::span<const std::int32_t> numbers, std::size_t atoms) {
+    for (const std::int32_t number : numbers) {
+        if (number < 0 || static_cast<std::size_t>(number) >= atoms) throw nb::value_error("no such atom");
+    }
+}
+
+// Lists of atoms, one per action, whose numbers are checked.
+AtomLists atom_lists(const Input<std::int32_t>& offset, const Input<std::int32_t>& atom, std::size_t actions,
+                     std::size_t atoms) {
+    const auto bounds = view(offset);
+    const auto numbers = view(atom);
+    if (bounds.size() != actions + 1 || bounds.front() != 0 ||
+        bounds.back() != static_cast<std::int64_t>(numbers.size()) || !std::is_sorted(bounds.begin(), bounds.end())) {
+        throw nb::value_error("offsets of atoms do not fit");
+    }
+    check_atoms(numbers, atoms);
+    return {bounds, numbers};
+}
+
+nb::tuple relaxed_search(std::size_t atoms, Input<std::int32_t> need_offset, Input<std::int32_t> needs,
+                         Input<std::int32_t> forbid_offset, Input<std::int32_t> forbids, Input<std::int32_t> add_offset,
+                         Input<std::int32_t> adds, Input<std::int32_t> delete_offset, Input<std::int32_t> deletes,
+                         Input<std::int32_t> initial, Input<std::int32_t> goal, Input<std::int32_t> unwanted,
+                         std::int64_t most_work, std::int64_t goal_share, nb::handle check) {
+    if (need_offset.shape(0) == 0 || goal_share < 1) throw nb::value_error("no offsets, or no share of the work");
+    const std::size_t count = need_offset.shape(0) - 1;
+    const ListedActions actions{
+        atoms, atom_lists(need_offset, needs, count, atoms), atom_lists(forbid_offset, forbids, count, atoms),
+        atom_lists(add_offset, adds, count, atoms), atom_lists(delete_offset, deletes, count, atoms)};
+    for (const auto& numbers : {view(initial), view(goal), view(unwanted)}) check_atoms(numbers, atoms);
+    RelaxedFound found = interruptibly(
+        [&] {
+            return saltus::relaxed_search(actions, view(initial), {view(goal), view(unwanted)}, most_work, goal_share);
+        },
+        check);
+    return nb::make_tuple(found.is_plan, give(std::move(found.actions)), found.work);
 }
 
 nb::tuple find_colours(const Task& task, Input<Code> state, Input<Code> positive, Input<Code> negative) {
@@ -534,6 +573,9 @@ void define_lookahead(nb::module_& module) {
         .def("canonical_state", &canonical_state, "state"_a, "positive"_a, "negative"_a);
     module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "moves"_a,
                "spec"_a, "threads"_a);
+    module.def("relaxed_search", &relaxed_search, "atoms"_a, "need_offset"_a, "needs"_a, "forbid_offset"_a, "forbids"_a,
+               "add_offset"_a, "adds"_a, "delete_offset"_a, "deletes"_a, "initial"_a, "goal"_a, "unwanted"_a,
+               "most_work"_a, "goal_share"_a, "check"_a);
     module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);
     nb::class_<Roles>(module, "Roles")
         .def("__init__", &make_roles, "task"_a, "positive"_a, "negative"_a, "fixed"_a, "most"_a, nb::keep_alive<1, 2>())

@@ -169,6 +169,23 @@ class Roles:
 def lift_codes(
     small: Task, whole: Task, representatives: NDArray[np.int32], codes: NDArray[np.int64]
 ) -> NDArray[np.int64]: ...
+def relaxed_search(
+    atoms: int,
+    need_offset: NDArray[np.int32],
+    needs: NDArray[np.int32],
+    forbid_offset: NDArray[np.int32],
+    forbids: NDArray[np.int32],
+    add_offset: NDArray[np.int32],
+    adds: NDArray[np.int32],
+    delete_offset: NDArray[np.int32],
+    deletes: NDArray[np.int32],
+    initial: NDArray[np.int32],
+    goal: NDArray[np.int32],
+    unwanted: NDArray[np.int32],
+    most_work: int,
+    goal_share: int,
+    check: Callable[[], None],
+) -> tuple[bool, NDArray[np.int32], int]: ...
 def find_colours(
     task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

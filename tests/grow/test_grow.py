@@ -26,6 +26,7 @@ from saltus.grow.stretch import find_lattice, lattice_kinds, stretch
 from saltus.lookahead import lookahead
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.planning import plan_of
+from saltus.policy.relaxed import RelaxedFound
 from saltus.task import Action, Task, build_task, validate
 from saltus.task.reference import is_applicable, successor
 
@@ -244,7 +245,7 @@ def test_grown_problems_are_well_formed(name: str) -> None:
 def test_unproven_problems_are_kept_only_if_the_search_fails_on_given_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = list(Grower(HAULED[0].domain, HAULED).problems(2, 2.0, unproven=True))
     assert {entry.goal for entry in solved} == {"patterned"}
-    monkeypatch.setattr("saltus.grow.grower.relaxed_plan_search", lambda *_: None)
+    monkeypatch.setattr("saltus.grow.grower.relaxed_search", lambda *_: RelaxedFound())
     for limit in ("MOST_DECISIONS", "GUIDE_DECISIONS"):
         monkeypatch.setattr(goals, limit, 1)
     assert {entry.goal for entry in Grower(HAULED[0].domain, HAULED).problems(2, 2.0)} <= {"reached"}

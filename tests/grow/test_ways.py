@@ -9,19 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.grow.test_grow import HAULED, drafts_of, own_tasks
-from tests.random_tasks import random_task
 from tests.tasks import task_of
 
 from saltus.grow import Grower, problem_text
 from saltus.grow.groups import group_of
 from saltus.grow.insert import Inserter
 from saltus.grow.join import can_join, in_order, join
-from saltus.grow.relaxed import GroundTask, _stays, relaxed_plan_search
 from saltus.grow.rules import Rules
 from saltus.grow.stretch import lattice_kinds, stretchable_kinds
 from saltus.grow.ways import Mode, Way, Ways
-from saltus.lookahead import is_dead_end
 from saltus.policy.planning import plan_of
+from saltus.policy.relaxed import relaxed_search
 from saltus.task import Task, validate
 
 ASSEMBLY = """\
@@ -206,7 +204,7 @@ def test_joined_problems_share_what_does_not_vary() -> None:
     assert [draft.names[i] for i in in_order(draft, rules, draft.kind[steps[0]], steps)[:3]] == ["s0", "s1", "s2"]
     task = draft.to_task("joined")
     assert is_whole(task)
-    plan = relaxed_plan_search(task)
+    plan = relaxed_search(task).plan
     assert plan is not None
     assert validate(task, plan_of(task, plan)).valid
 
@@ -243,41 +241,3 @@ def test_what_cannot_be_stretched_is_no_map() -> None:
     assert stretchable_kinds(drafts, rules) == lattice_kinds(drafts) != []
     rules.totals = {0: -1}  # a rule that nothing can keep
     assert stretchable_kinds(drafts, rules) == []
-
-
-# -- plans by relaxed plans --------------------------------------------------------------------------------------------
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_plans_by_relaxed_plans_are_valid(seed: int) -> None:
-    task = random_task(seed)
-    plan = relaxed_plan_search(task, most_work=200_000)
-    if plan is not None:
-        assert validate(task, plan_of(task, plan)).valid
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_relaxed_plans_exist_unless_the_state_is_a_dead_end(seed: int) -> None:
-    task = random_task(seed)
-    if task.axioms or task.goal.impossible or any(one.nested or one.is_conditional for one in task.schemas):
-        return
-    ground = GroundTask.of(task, lambda: None)
-    if ground is None:
-        return
-    state = sum(1 << ground.bit[code] for code in task.initial_state)
-    found = ground.is_reachable and ground.relaxed_plan(state, ground.goal) is not None
-    is_hopeless = is_dead_end(task, task.initial_state, task.goal)
-    literals = [literal for schema in task.schemas for literal in schema.precondition]
-    if len(task.goal.negative) or any(not _stays(literal, task.fluent) for literal in literals):
-        assert found or is_hopeless  # these plans ignore what must be false
-    else:
-        assert found != is_hopeless
-
-
-def test_relaxed_plans_solve_what_goal_counts_do_not() -> None:
-    for task in ASSEMBLED:
-        plan = relaxed_plan_search(task)
-        assert plan is not None
-        assert validate(task, plan_of(task, plan)).valid

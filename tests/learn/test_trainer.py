@@ -19,10 +19,13 @@ from saltus.errors import ConfigurationError, InputError
 from saltus.learn.config import load_configuration, named_configurations
 from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, collect, search
+from saltus.learn.plan_starts import NEAREST, PlanStarts
 from saltus.learn.trainer import Trainer, linear
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead.actions import successor_state
 from saltus.policy import Decision, Ending, GoalCountPolicy, Policy
+from saltus.policy.relaxed import RelaxedFound, relaxed_search
 from saltus.task import Task
 
 SHORT = ["episodes=4", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon=6", "validate_every=2"]
@@ -164,6 +167,86 @@ def test_searched_trajectories_lead_to_the_goal_jump_by_jump() -> None:
         lengths.append(len(found.states))
     assert max(lengths) > 2
     assert search(policy, tasks[int(np.argmax(lengths))], 0, 1) is None
+
+
+def test_rollouts_begin_on_plans_ever_farther_from_the_end() -> None:
+    task = small_tasks("ferry", 3)[2]
+    plan = relaxed_search(task).plan
+    assert plan is not None
+    states = [task.initial_state]
+    for action in plan:
+        states.append(successor_state(task, states[-1], action))
+    starts, rng = PlanStarts([task]), np.random.default_rng(0)
+
+    def before_the_end() -> int:
+        return len(plan) - states.index(starts.draw(0, rng, lambda: None))
+
+    assert len(plan) > NEAREST
+    assert {before_the_end() for _ in range(50)} == set(range(NEAREST // 2, NEAREST + 1))
+    for _ in range(20):
+        starts.learn(0, solved=True)
+    distances = {before_the_end() for _ in range(200)}
+    assert max(distances) == len(plan)
+    assert min(distances) >= len(plan) // 2
+    for _ in range(20):
+        starts.learn(0, solved=False)
+    assert max(before_the_end() for _ in range(50)) == NEAREST
+
+
+def test_without_a_plan_rollouts_begin_in_the_initial_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saltus.learn.plan_starts.relaxed_search", lambda *_: RelaxedFound())
+    task = small_tasks("ferry", 1)[0]
+    starts = PlanStarts([task])
+    for solved in (True, False, True):
+        assert starts.draw(0, np.random.default_rng(0), lambda: None) is task.initial_state
+        starts.learn(0, solved)
+
+
+def test_a_run_with_plan_starts_goes_on_as_if_never_stopped() -> None:
+    """Also from the state of a version without them, which has neither distances nor their random numbers."""
+    settings = [*SHORT, "rollouts=3", "plan_starts=2", "episodes=4"]
+    tasks = small_tasks("ferry", 4, "validation")
+
+    def trainer() -> Trainer:
+        return Trainer(load_configuration("tiny", settings), tasks, seed=0)
+
+    whole, first, second = trainer(), trainer(), trainer()
+    list(whole.train())
+    list(first.train(stop=lambda: first.episode == 2))
+    tensors, values = first.get_state()
+    assert values["plan_starts"]["distance"]
+    second.set_state(tensors, values)
+    list(second.train())
+    assert weights_hash(second) == weights_hash(whole)
+    assert second.plan_starts.get_state() == whole.plan_starts.get_state()
+    del values["plan_starts"], values["random"]["starts"]
+    trainer().set_state(tensors, values)
+
+
+BAD_DISTANCES = (None, [[0]], [[9, 1.0]], [[0, -1.0]], [["a", 1.0]], [[0, "far"]])
+BAD_SHARE = {"success": 2.0, "distance": []}
+
+
+def test_fewer_rollouts_begin_on_plans_as_others_reach_the_goal() -> None:
+    starts = PlanStarts([])
+    assert starts.count(2) == 2
+    for _ in range(50):
+        starts.see(True)
+    assert starts.count(2) == 0
+    for _ in range(5):
+        starts.see(False)
+    assert starts.count(4) == 2
+
+
+@pytest.mark.parametrize(
+    "value", [[], {}, *({"success": 0.0, "distance": d} for d in BAD_DISTANCES), BAD_SHARE], ids=str
+)
+def test_damaged_plan_starts_are_refused(value: Any) -> None:
+    trainer = Trainer(load_configuration("tiny", SHORT), small_tasks("ferry", 2), seed=0)
+    list(trainer.train())
+    tensors, values = trainer.get_state()
+    with pytest.raises(InputError, match="plan_starts"):
+        trainer.set_state(tensors, {**values, "plan_starts": value})
 
 
 @pytest.mark.parametrize("guide", ["goal-count", "policy"])

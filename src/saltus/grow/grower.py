@@ -15,11 +15,19 @@ from dataclasses import dataclass
 
 from saltus.errors import InputError, UnsupportedError
 from saltus.grow.draft import Draft, Relations, substituted
-from saltus.grow.goals import Reached, find_guides, goal_of_state, reachable_goal, search_goal, search_with_guides, walk
+from saltus.grow.goals import (
+    Found,
+    Reached,
+    find_guides,
+    goal_of_state,
+    reachable_goal,
+    search_goal,
+    search_with_guides,
+    walk,
+)
 from saltus.grow.guides import Guide
 from saltus.grow.insert import Inserter
 from saltus.grow.join import can_join, join
-from saltus.grow.relaxed import relaxed_plan_search
 from saltus.grow.rules import Rules
 from saltus.grow.rungs import Ladders
 from saltus.grow.stretch import stretch, stretchable_kinds
@@ -27,6 +35,7 @@ from saltus.grow.ways import FIRST_TRIES, Mode, Way, Ways
 from saltus.lookahead.actions import random_action, successor_state
 from saltus.pddl import Domain
 from saltus.policy.planning import plan_of
+from saltus.policy.relaxed import relaxed_search
 from saltus.task import Action, Task, validate
 
 MOST_GIVEN = 60
@@ -52,6 +61,15 @@ MOST_GROWTH = 2.0
 
 SEARCHED = 4
 """Given problems, the largest ones, that searches are tried on: to find guides, and to see what a failure is worth."""
+
+RELAXED_WORK = 400_000_000
+"""Work of a search by relaxed plans: a few seconds."""
+
+RELAXED_ACTIONS = 60_000
+"""Most ground actions of a problem that is searched by relaxed plans."""
+
+CLEAR_LEAD = 3
+"""How much more often one search must have been better than the other one, for the other one to be left out."""
 
 JOINS = 12
 """Problems tried to be joined with a given one."""
@@ -112,6 +130,7 @@ class Grower:
         self._goals_vary = len({len(draft.goal_atoms()) for draft in self.drafts}) > 1
         self._can_join: bool | None = None
         self._plans: dict[Task, tuple[Action, ...]] = {}
+        self._relaxed_lead = 0
 
     def _walked(self, tasks: Sequence[Task]) -> Iterator[Draft]:
         for task in tasks:
@@ -239,7 +258,9 @@ class Grower:
         """A plan for a given problem; empty if none is known."""
         if draft.task not in self._plans:
             found = search_goal(draft, draft.task, 0, check).plan
-            self._plans[draft.task] = found or relaxed_plan_search(draft.task, check) or ()
+            self._plans[draft.task] = (
+                found or relaxed_search(draft.task, check, RELAXED_WORK, RELAXED_ACTIONS).plan or ()
+            )
         return self._plans[draft.task]
 
     def _search_is_weak(self, check: Check) -> bool:
@@ -340,34 +361,66 @@ class Grower:
         task = self._named(draft)
         if not strict and reachable_goal(draft, self.rules, task):
             task = draft.to_task(task.name)
-        places: list[Reached] = []
+        best: list[Reached] = []
         is_goal = not task.goal.holds(task.initial_state)
         if is_goal:
-            found = search_goal(draft, task, self.rng.randrange(2**32), check)
+            found = self._search(draft, task, check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
+            is_goal = found.best is not None
             if found.best is not None:
-                places.append(found.best)
+                best.append(found.best)
             elif strict:  # out of reach even if nothing became false
                 self.without_plan += 1
                 return None
-            else:
-                is_goal = False
-        plan = relaxed_plan_search(task, check) if is_goal and strict else None
-        if plan is None and not (is_goal and unproven):
-            for reached in (*places, *reversed(walk(task, self.rng, JUMPS, check))):
+        if not (is_goal and unproven):
+            for reached in (*best, *reversed(walk(task, self.rng, JUMPS, check))):
                 goal = goal_of_state(draft, self.rules, task, reached.state, self.rng)
                 if goal is not None:
                     draft.set_goal(goal)
                     return Grown(draft.to_task(task.name), draft.task.name, "reached", reached.actions)
-        if plan is None and is_goal:
-            plan = self._guided(task, check) or (None if strict else relaxed_plan_search(task, check))
-        if plan is not None:
-            return Grown(task, draft.task.name, "patterned", plan)
-        if is_goal and unproven:
-            return Grown(task, draft.task.name, "unproven", ())
+        if is_goal:
+            plan = self._guided(task, check)
+            if plan is not None:
+                return Grown(task, draft.task.name, "patterned", plan)
+            if unproven:
+                return Grown(task, draft.task.name, "unproven", ())
         self.without_plan += 1
         return None
+
+    def _search(self, draft: Draft, task: Task, check: Check) -> Found:
+        """A plan, or the state with the most goals that two searches came across; nothing if the goal is out of reach.
+
+        One search counts goals, the other makes relaxed plans. Once one of them has been better several times, the
+        other one is left out.
+        """
+        seed = self.rng.randrange(2**32)
+        if self._relaxed_lead >= CLEAR_LEAD:
+            found = _relaxed(task, check)
+            if found.plan is not None or found.best is not None:
+                return found
+        counted = search_goal(draft, task, seed, check)
+        if counted.plan is not None or counted.best is None or abs(self._relaxed_lead) >= CLEAR_LEAD:
+            return counted
+        relaxed = _relaxed(task, check)
+        is_better = _goals_reached(task, relaxed) > _goals_reached(task, counted)
+        self._relaxed_lead += 1 if is_better else -1
+        return relaxed if is_better else counted
+
+
+def _relaxed(task: Task, check: Check) -> Found:
+    """What a search by relaxed plans comes by."""
+    found = relaxed_search(task, check, RELAXED_WORK, RELAXED_ACTIONS)
+    return Found(found.plan, None if found.best is None else Reached(found.best, found.way))
+
+
+def _goals_reached(task: Task, found: Found) -> int:
+    """Number of goals that a search came by."""
+    if found.plan is not None:
+        return task.goal.size
+    if found.best is None:
+        return 0
+    return task.goal.size - len(task.goal.missing(found.best.state)) - len(task.goal.violated(found.best.state))
 
 
 def _sizes(times: float) -> Iterator[tuple[float, float]]:

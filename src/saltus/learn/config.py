@@ -152,6 +152,10 @@ class TrainingSpec:
     """What guides these searches: goal-count (number of goals reached, needs no pass of the network) or policy."""
     search_decisions: int = 1000
     """Largest number of decisions per search."""
+    # Departure: where random jumps never reach a goal of many steps, hindsight has nothing to begin with.
+    plan_starts: int = 0
+    """Rollouts per episode that begin on the way of a plan for their problem, if relaxed plans lead to one
+    (`policy/relaxed.py`): at first close to its end, and farther from it each time that the policy gets there."""
     layers_least: int = 0
     """If not 0, every gradient step draws its number of layers between this and `model.layers`."""
     validate_every: int = 25
@@ -224,7 +228,7 @@ class TrainingSpec:
             **dict.fromkeys(("learning_rate_episodes", "temperature_episodes", "beta_samples", "checkpoint_every"), 1),
             **dict.fromkeys(("hindsight_atoms", "hindsight_variants", "hindsight_trajectories"), 1),
             **dict.fromkeys(("hindsight_groundings",), 1),
-            **dict.fromkeys(("searches",), 0),
+            **dict.fromkeys(("searches", "plan_starts"), 0),
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
             **dict.fromkeys(("validation_problems", "validation_limit", "far_problems"), 0),

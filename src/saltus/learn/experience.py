@@ -56,7 +56,7 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """States of a rollout, starting with the initial one."""
+    """States of a rollout, starting with its first one."""
 
     task: int
     goal: Goal
@@ -88,16 +88,20 @@ def collect(
     take_goals: bool,
     rng: np.random.Generator,
     cost: JumpCost = JUMPS,
+    starts: Sequence[State] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> list[Trajectory]:
     """One trajectory per number of a task, run in parallel with Boltzmann exploration.
 
-    `check` is called before every jump; what it raises ends them all.
+    They begin in the states `starts` (default: in the initial states). `check` is called before every jump; what it
+    raises ends them all.
     """
     chooser = Boltzmann(temperature, rng)
     dead_end_rule = DeadEndRule.when_exploring(policy.lookahead)
+    starts = [tasks[number].initial_state for number in numbers] if starts is None else starts
     rollouts = [
-        Rollout(tasks[number], chooser, take_goals=take_goals, dead_end_rule=dead_end_rule) for number in numbers
+        Rollout(tasks[number], chooser, state=state, take_goals=take_goals, dead_end_rule=dead_end_rule)
+        for number, state in zip(numbers, starts, strict=True)
     ]
     states = [[rollout.state] for rollout in rollouts]
     costs: list[list[float]] = [[] for _ in rollouts]

@@ -29,9 +29,13 @@ from saltus.learn.losses import (
     unpack,
 )
 from saltus.model import Layout, RelationalNetwork, make_layout
+from saltus.model.branches import Branch
 from saltus.model.cuda import is_fused
 
 Array = TypeVar("Array")
+
+VALUES = -1
+"""Number of the branch on which successors are valued; those of message passing are not negative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +118,10 @@ def loss_of(
     spec: TrainingSpec,
     layers: int,
 ) -> BatchLoss:
-    """The loss of a batch; `valuer` is the network that values successors."""
-    with torch.no_grad():
+    """The loss of a batch; `valuer` is the network that values successors, which a GPU does beside the other pass."""
+    branch = Branch(samples.bound.device, VALUES)
+    branch.start()
+    with branch.work(), torch.no_grad():
         if after is None:
             value = torch.zeros_like(samples.bound)
         else:
@@ -124,6 +130,7 @@ def loss_of(
             value = mellowmax(q, mask, spec.mellowmax_factor) if spec.bootstrap == "mellowmax" else maximum(q, mask)
         target = td_target(value, samples.cost, samples.final, spec.discount, spec.dead_end, spec.least_target)
     scores = network(now, layers)
+    branch.join()
     predictions = Predictions(
         q=scores.q.index_select(0, samples.chosen),
         target=target,

@@ -44,8 +44,11 @@ def check_state(trainer: Trainer, tensors: Mapping[str, torch.Tensor], values: M
     """Raises a `DamageError` unless the trainer can go on with this state."""
     for key in ("episode", "samples"):
         whole(values, key)
-    check_generators(values.get("random"), trainer.random)
+    is_old = "plan_starts" not in values  # saved by a version without them
+    check_generators(values.get("random"), trainer.random.keys() - ({"starts"} if is_old else ()))
     check_validations(values)
+    if not is_old:
+        check_plan_starts(values["plan_starts"], len(trainer.tasks))
     names: set[str] = set()
     for name in STORES:
         prefix = f"{name}."
@@ -119,6 +122,21 @@ def check_validations(values: Mapping[str, Any]) -> None:
         raise DamageError(f"best: there is no validation of episode {kind_of(best)}")
     for number, error in enumerate(values["td_errors"]):
         read_value(float, error, f"td_errors.{number}")
+
+
+def check_plan_starts(values: Any, tasks: int) -> None:
+    """Checks how far from the ends of their plans rollouts begin: pairs of problems and distances."""
+    match values:
+        case {"success": int() | float() as success, "distance": list(pairs)} if 0 <= success <= 1:
+            pass
+        case _:
+            raise DamageError("plan_starts: expected a share of success and a list of distances")
+    for place, pair in enumerate(pairs):
+        match pair:
+            case [int(number), int() | float() as distance] if 0 <= number < tasks and 0 < distance < 1 << 62:
+                pass
+            case _:
+                raise DamageError(f"plan_starts.distance.{place}: not a problem and a distance")
 
 
 def is_coverage(part: Coverage) -> bool:

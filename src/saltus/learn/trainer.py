@@ -33,10 +33,18 @@ from saltus.graph import Vocabulary
 from saltus.learn.batch import TrainingBatch, make_training_batch
 from saltus.learn.config import Configuration
 from saltus.learn.events import EpisodeReport, Event
-from saltus.learn.experience import Trajectory, Transition, collect, jump_cost, search, transitions_of
+from saltus.learn.experience import (
+    Trajectory,
+    Transition,
+    collect,
+    jump_cost,
+    search,
+    transitions_of,
+)
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import Learner, StepResult
 from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
+from saltus.learn.plan_starts import PlanStarts
 from saltus.learn.problems import digest_of
 from saltus.learn.replay import Replay
 from saltus.learn.saved_state import check_state
@@ -53,7 +61,7 @@ from saltus.task import Task
 
 Result = TypeVar("Result")
 
-STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers": 4, "search": 6}
+STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers": 4, "search": 6, "starts": 7}
 """Independent random generators of a run, by name, and the number that each is seeded with."""
 
 SUBGOALS = 5
@@ -158,6 +166,7 @@ class Trainer:
         self.validations: list[Validation] = []
         self.best: Validation | None = None
         self._td_errors: list[float] = []
+        self.plan_starts = PlanStarts(self.tasks)
         self._validated_at = time.monotonic()
         self._interrupt: Callable[[], bool] = never
         self._policy.check = self._check
@@ -254,11 +263,13 @@ class Trainer:
     def _remember(self) -> tuple[Any, ...]:
         """Everything that an episode changes before it has ended."""
         states = {name: rng.bit_generator.state for name, rng in self.random.items()}
-        return self.learner.remember(), self.original.remember(), self.hindsight.remember(), states, self.samples
+        stores = self.original.remember(), self.hindsight.remember()
+        return self.learner.remember(), *stores, states, self.samples, self.plan_starts.get_state()
 
     def _go_back(self, remembered: tuple[Any, ...]) -> None:
         """Undoes everything since `_remember`."""
-        learner, original, hindsight, states, self.samples = remembered
+        learner, original, hindsight, states, self.samples, starts = remembered
+        self.plan_starts.set_state(starts)
         self.learner.go_back(learner)
         self.original.go_back(original)
         self.hindsight.go_back(hindsight)
@@ -340,17 +351,29 @@ class Trainer:
 
     def _collect(self, temperature: float) -> list[Trajectory]:
         drawn = self.random["problems"].integers(self._problems_known(), size=self.spec.rollouts).tolist()
-        return collect(
+        numbers = [self.drawn_from[number] for number in drawn]
+        on_plans = numbers[: self.plan_starts.count(self.spec.plan_starts)]
+        starts = [self.plan_starts.draw(number, self.random["starts"], self._check) for number in on_plans]
+        starts += [self.tasks[number].initial_state for number in numbers[len(on_plans) :]]
+        found = collect(
             self.policy(),
             self.tasks,
-            [self.drawn_from[number] for number in drawn],
+            numbers,
             horizon=self.spec.horizon,
             temperature=temperature,
             take_goals=self.spec.take_goals,
             rng=self.random["exploration"],
             cost=self.cost,
+            starts=starts,
             check=self._check,
         )
+        for place, trajectory in enumerate(found):
+            solved = trajectory.ending is Ending.SOLVED
+            if place < len(on_plans):
+                self.plan_starts.learn(trajectory.task, solved)
+            else:
+                self.plan_starts.see(solved)
+        return found
 
     def _problems_known(self) -> int:
         """How many problems this episode draws from."""
@@ -520,6 +543,7 @@ class Trainer:
             "validations": [entry.to_json() for entry in self.validations],
             "best": self.best.episode if self.best is not None else None,
             "td_errors": self._td_errors,
+            "plan_starts": self.plan_starts.get_state(),
             "problems": digest_of([*self.tasks, *self.held_out]),
         }
         for name, store in (("original", self.original), ("hindsight", self.hindsight)):
@@ -547,10 +571,13 @@ class Trainer:
         for name, store in (("original", self.original), ("hindsight", self.hindsight)):
             store.set_state({key: value.numpy() for key, value in part(f"{name}.").items()}, values[name])
         for name, rng in self.random.items():
-            rng.bit_generator.state = values["random"][name]
+            if name in values["random"]:  # runs of earlier versions lack some
+                rng.bit_generator.state = values["random"][name]
         self.episode = int(values["episode"])
         self.samples = int(values["samples"])
         self.validations = [Validation.from_json(entry) for entry in values["validations"]]
         found = [entry for entry in self.validations if entry.episode == values["best"]]
         self.best = found[-1] if found else None
         self._td_errors = list(values["td_errors"])
+        if "plan_starts" in values:
+            self.plan_starts.set_state(values["plan_starts"])

@@ -42,6 +42,21 @@ def applicable_actions(task: Task, state: State, limit: int | None = None) -> li
     return [Action(number, tuple(arguments[starts[i] : starts[i + 1]])) for i, number in enumerate(schema.tolist())]
 
 
+def applicable_arrays(task: Task, state: State, limit: int) -> tuple[NDArray[np.int32], list[NDArray[np.int64]]]:
+    """Applicable actions as in `applicable_actions`: their schemas, and for each schema of the task the arguments of
+    its actions, one row each."""
+    schema, offset, argument = _kernel.applicable(kernel_task(task), state.codes, limit)
+    counts = np.bincount(schema, minlength=len(task.schemas))
+    ends = offset[np.cumsum(counts)]
+    rows: list[NDArray[np.int64]] = [
+        argument[low:high].astype(np.int64).reshape(count, len(own.parameters))
+        for own, count, low, high in zip(
+            task.schemas, counts.tolist(), [0, *ends[:-1].tolist()], ends.tolist(), strict=True
+        )
+    ]
+    return schema, rows
+
+
 def count_actions(task: Task, state: State) -> int:
     """Number of applicable actions, at most 2^62, counted without listing them."""
     counts: list[int] = _kernel.count_applicable(kernel_task(task), state.codes).tolist()

@@ -6,6 +6,9 @@ per arity for the gradients with respect to the arguments, and one for those of 
 table with a row per piece of work: nothing is added by atomics, and the same input gives the same bits. All atoms of a
 tile are of one relation.
 
+The arities do not wait for each other, and the next layer does not wait for the gradients of the weights: each of these
+has a branch of its own (`branches.py`), since the batch of one run does not fill a large GPU.
+
 A product in float32 is made of three TF32 products (`tf32x3`) and as exact as float32, unless the specification asks
 for less. Networks with relations of more than four arguments use the matrix products of the base class.
 """
@@ -16,11 +19,13 @@ for less. Networks with relations of more than four arguments use the matrix pro
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from saltus.model.branches import Branch
 from saltus.model.layout import TILE, Layout
 from saltus.model.message_passing import MessagePassing, Saved
 
@@ -402,6 +407,11 @@ class CudaMessagePassing(MessagePassing):
         self.precision = PRECISIONS[self.spec.precision]
         self.scale, self.shift = self.norm or (self.bias2, self.bias2)
         self.node_tiles = -(-layout.node_count // NODES)
+        self.device = weights[0].device
+        self.branches = {
+            number: Branch(self.device, number) for number, group in enumerate(layout.groups) if len(group.tiles)
+        }
+        """Where the groups that have atoms are processed."""
 
     def forward(self, x: Tensor, keep: bool) -> tuple[Tensor, Saved | None]:
         """Embeddings after one more layer, and what its backward pass needs."""
@@ -409,12 +419,16 @@ class CudaMessagePassing(MessagePassing):
             return super().forward(x, keep)
         layout = self.layout
         messages = x.new_empty(max(1, layout.slot_count), self.size)
-        for group, (w1, b1, w2, b2) in zip(layout.groups, self.message_weights, strict=True):
-            if len(group.tiles):
+        for number, branch in self.branches.items():
+            group, (w1, b1, w2, b2) = layout.groups[number], self.message_weights[number]
+            branch.start()
+            with branch.work():
                 messages_kernel[(len(group.tiles),)](
                     x, group.index, group.position, group.tiles, w1, b1, w2, b2, messages,
                     A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
                 )  # fmt: skip
+        for branch in self.branches.values():
+            branch.join()
         joined, result = torch.empty_like(x), torch.empty_like(x)
         ties = torch.empty_like(x) if self.mode == 1 else joined
         aggregate_kernel[(layout.node_count,)](
@@ -440,9 +454,10 @@ class CudaMessagePassing(MessagePassing):
                 (new.new_zeros(len(group.pieces), 2, width, width), new.new_zeros(len(group.pieces), 2, width))
             )
         self.update_sums = new.new_zeros(self.node_tiles, 6 * self.size**2 + 5 * self.size)
-        rows = max([1, *(group.index.numel() for group in layout.groups)]) * self.size
-        self.scratch = [new.new_empty(rows) for _ in range(3)]
         self.d_slots = new.new_empty(max(1, layout.slot_count), self.size)
+        self.weight_work = {number: _WeightWork(self, number) for number in self.branches}
+        self.kept: list[Tensor] = []
+        """Embeddings that branches may still read."""
 
     def backward(self, saved: Saved, gradient: Tensor) -> Tensor:
         """Gradient with respect to the embeddings before the layer; gradients of the weights are added up."""
@@ -455,23 +470,30 @@ class CudaMessagePassing(MessagePassing):
             d_x, d_joined, self.update_sums, layout.node_count,
             NORM=bool(self.norm), D=self.size, BN=NODES, P=self.precision, num_warps=4,
         )  # fmt: skip
-        hidden, d_inner, change = self.scratch
-        for number, group in enumerate(layout.groups):
-            if not len(group.tiles):
-                continue
+        self.kept.append(saved.x)
+        for number, branch in self.branches.items():
+            group, work = layout.groups[number], self.weight_work[number]
             w1, b1, w2, _ = self.message_weights[number]
-            backward_kernel[(len(group.tiles),)](
-                saved.x, saved.hidden[0], saved.joined, saved.share[0], layout.slot_offset, d_joined,
-                group.index, group.position, group.tiles, w1, b1, w2,
-                self.d_slots, hidden, d_inner, change, self.spec.sharpness,
-                MODE=self.mode, A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
-            )  # fmt: skip
-            weights_kernel[(len(group.pieces), group.arity * group.arity, 2)](
-                saved.x, group.index, group.pieces, hidden, d_inner, change, *self.sums[number],
-                A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
-            )  # fmt: skip
+            branch.start()
+            scratch = work.free_scratch(branch)
+            with branch.work():
+                backward_kernel[(len(group.tiles),)](
+                    saved.x, saved.hidden[0], saved.joined, saved.share[0], layout.slot_offset, d_joined,
+                    group.index, group.position, group.tiles, w1, b1, w2,
+                    self.d_slots, *scratch, self.spec.sharpness,
+                    MODE=self.mode, A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
+                )  # fmt: skip
+            work.branch.follow(branch)
+            with work.branch.work():
+                weights_kernel[(len(group.pieces), group.arity * group.arity, 2)](
+                    saved.x, group.index, group.pieces, *scratch, *self.sums[number],
+                    A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=2,
+                )  # fmt: skip
+            work.give_back(scratch)
+        for branch in self.branches.values():
+            branch.join()
         segment_sum_kernel[(layout.node_count,)](
-            self.d_slots, layout.slot_offset, d_x, result, D=self.size, BS=SEGMENT_ROWS, num_warps=2
+            self.d_slots, layout.slot_offset, d_x, result, D=self.size, BS=SEGMENT_ROWS, num_warps=1
         )
         return result
 
@@ -479,6 +501,9 @@ class CudaMessagePassing(MessagePassing):
         """Gradients of all weights: the sums over the rows of each relation, in a fixed order."""
         if not self.fused:
             return super().gradients()
+        for work in self.weight_work.values():
+            work.branch.join()
+        self.kept.clear()
         result: list[Tensor] = []
         for group, weights, parts in zip(self.layout.groups, self.message_weights, self.sums, strict=True):
             matrices, biases = (self._sum_pieces(group.piece_offset, part) for part in parts)
@@ -502,3 +527,28 @@ class CudaMessagePassing(MessagePassing):
             return part.new_zeros(len(offset) - 1, *part.shape[1:])
         total = torch.segment_reduce(flat, "sum", offsets=offset, axis=0, initial=0)
         return total.reshape(len(offset) - 1, *part.shape[1:])
+
+
+class _WeightWork:
+    """The branch that sums the gradients of a group's weights, and what the layers leave there for it.
+
+    Two layers may be under way: one writes while the other is read.
+    """
+
+    def __init__(self, passing: CudaMessagePassing, number: int) -> None:
+        group = passing.layout.groups[number]
+        self.branch = Branch(passing.device, len(passing.layout.groups) + number)
+        new = passing.update1
+        self.free: deque[tuple[list[Tensor], Any]] = deque(
+            ([new.new_empty(group.index.numel() * passing.size) for _ in range(3)], None) for _ in range(2)
+        )
+
+    def free_scratch(self, branch: Branch) -> list[Tensor]:
+        """Memory for one layer, which the branch may write to once it has been read."""
+        scratch, mark = self.free.popleft()
+        branch.wait(mark)
+        return scratch
+
+    def give_back(self, scratch: list[Tensor]) -> None:
+        """Marks memory as free after all work of the branch so far."""
+        self.free.append((scratch, self.branch.mark()))

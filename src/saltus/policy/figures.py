@@ -93,7 +93,9 @@ class Figures:
     jumps: int | None = declare(Kind.COUNT, "Jumps of the greedy rollout.", column="jumps")
     search_decisions: int | None = declare(Kind.COUNT, "Decisions of the search around the policy.")
     goal_search_decisions: int | None = declare(Kind.COUNT, "Decisions of the goal search next to it.")
-    found_by: str | None = declare(Kind.TEXT, "What found the first plan: greedy, search or goal search.")
+    found_by: str | None = declare(
+        Kind.TEXT, "What found the first plan: greedy, search, goal search or relaxed search."
+    )
     greedy_outcome: Outcome | None = declare(Kind.OUTCOME, "How the greedy rollout ended, even if a search followed.")
     greedy_goals: int | None = declare(Kind.COUNT, "Largest number of goal literals true during the greedy rollout.")
     tree_nodes: int | None = declare(Kind.COUNT, "States of all lookahead trees.")

@@ -1,10 +1,10 @@
 """Stage `policy`: from a policy and a task to a validated plan.
 
 `plan_stepwise` is all of planning as a generator: the greedy rollout; if it fails or has stalled (`stall.py`), a
-search around the policy with a cheaper goal search next to it; on request, the improvement of the plan. It yields its
-progress after every decision and every plan, so that the caller can show it, write plans as they come, or stop. Limits
-on jumps and time are checked between decisions; memory, and time within a decision, can only be limited from another
-process (`process/supervisor.py`).
+search around the policy with two cheaper ones next to it, by goals and by relaxed plans; on request, the improvement of
+the plan. It yields its progress after every decision and every plan, so that the caller can show it, write plans as
+they come, or stop. Limits on jumps and time are checked between decisions; memory, and time within a decision, can only
+be limited from another process (`process/supervisor.py`).
 
 No plan leaves this module before the validator, which shares nothing with the kernel, has replayed it.
 """
@@ -15,7 +15,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from saltus.lookahead import JUMPS, LookaheadSpec, Situation
@@ -24,6 +24,7 @@ from saltus.policy.figures import Figures
 from saltus.policy.frozen import FrozenGoals
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
+from saltus.policy.relaxed import relaxed_search
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.search import Change, JumpSearch, SearchNode
 from saltus.policy.stall import Stall
@@ -31,8 +32,8 @@ from saltus.task import Action, Plan, State, Task, validate
 
 NO_LIMITS = Limits()
 
-SEARCH, GOAL_SEARCH = "search", "goal search"
-"""The search around the policy, and the cheap goal search next to it: values of the figure `found_by`."""
+SEARCH, GOAL_SEARCH, RELAXED_SEARCH = "search", "goal search", "relaxed search"
+"""The search around the policy, and the cheap ones next to it: values of the figure `found_by`."""
 
 COUNTS = {SEARCH: "search_decisions", GOAL_SEARCH: "goal_search_decisions"}
 """Figures that count their decisions."""
@@ -40,6 +41,16 @@ COUNTS = {SEARCH: "search_decisions", GOAL_SEARCH: "goal_search_decisions"}
 GOAL_SEARCH_STATES = 10
 """Tree states that the goal search may look at for each one that the policy's search has evaluated: on a CPU, both then
 take about the same time. States are counted rather than timed, so that the plan does not depend on the machine."""
+
+RELAXED_WORK = 100_000_000
+"""Work of the first search by relaxed plans, which takes about a second."""
+
+RELAXED_GROWTH = 4
+"""How many times more work the next one does, if one was cut off."""
+
+RELAXED_SHARE = 10_000
+"""Work that searches by relaxed plans may do for each state that the policy's search has evaluated: on a CPU, both then
+take about the same time."""
 
 GOAL_SEARCH_WEIGHTS = (10.0,)
 """Weights of the goal search: a queue that gives jumps more weight only spreads it out."""
@@ -260,8 +271,9 @@ class _Planning:
 
     def run_searches(self, goal_policy: Policy | None) -> Iterator[Progress]:
         """The search, which goes on from the state where a limit cut the rollout off, or from the best states of one
-        that has stalled, and then from everywhere; and the goal search, which starts anew and takes the next step
-        whenever it has looked at less than its share of states."""
+        that has stalled, and then from everywhere; the goal search, which starts anew and takes the next step
+        whenever it has looked at less than its share of states; and searches by relaxed plans, which start anew each
+        time."""
         self.now = replace(self.now, outcome=None, detail="")
         ended = self.ended_greedily
         searches = {SEARCH: self.search}
@@ -277,8 +289,15 @@ class _Planning:
             )
             searches[GOAL_SEARCH], steps[GOAL_SEARCH] = other, other.run()
         states = dict.fromkeys(searches, 0)
+        relaxed = _RelaxedSearches(self.task)
         turn = SEARCH
         while searches[turn].solution is None:
+            if relaxed.is_due(states[SEARCH]):
+                found_actions = relaxed.run(self._check_time)
+                if found_actions is not None:
+                    self.actions = found_actions
+                    yield self.found(RELAXED_SEARCH)
+                    return
             if self.expired():
                 yield self.end(Outcome.TIME)
                 return
@@ -305,6 +324,10 @@ class _Planning:
                 return
         self.actions = searches[turn].solution or []
         yield self.found(turn)
+
+    def _check_time(self) -> None:
+        if self.expired():
+            raise _TimeIsUp
 
     def _exhausted(self) -> str:
         """What a search without a plan has shown: that there is none, only if its trees held all successors."""
@@ -378,6 +401,35 @@ class _Planning:
         if greedy:
             self.now = replace(self.now, greedy_outcome=outcome)
         return self.now
+
+
+class _TimeIsUp(Exception):  # noqa: N818 (no error, and never seen outside of this module)
+    """Raised inside a search by relaxed plans."""
+
+
+class _RelaxedSearches:
+    """Searches by relaxed plans, each with more work than the one before."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._next = RELAXED_WORK
+        self._done = 0
+        self._may_help = True
+
+    def is_due(self, states: int) -> bool:
+        """Whether the next one may begin once the policy's search has evaluated so many states."""
+        return self._may_help and self._done + self._next <= RELAXED_SHARE * states
+
+    def run(self, check: Callable[[], None]) -> list[Action] | None:
+        """The plan of the next search; None if it finds none, or if `check` says that the time is up."""
+        try:
+            found = relaxed_search(self.task, check, self._next)
+        except _TimeIsUp:
+            return None
+        self._may_help = found.is_cut_off
+        self._done += self._next
+        self._next *= RELAXED_GROWTH
+        return None if found.plan is None else list(found.plan)
 
 
 def plan_of(task: Task, actions: Sequence[Action]) -> Plan:

@@ -143,6 +143,7 @@ class Rollout:
         chooser: Chooser | None = None,
         *,
         goal: Goal | None = None,
+        state: State | None = None,
         take_goals: bool = True,
         dead_end_rule: DeadEndRule = DeadEndRule.IGNORE,
         dead_ends: DeadEnds | None = None,
@@ -154,7 +155,7 @@ class Rollout:
         self.take_goals = take_goals
         """Whether a goal state in the tree is taken whatever its Q-value; the paper takes the best Q-value."""
         self.dead_end_rule = dead_end_rule
-        self.state = task.initial_state
+        self.state = task.initial_state if state is None else state
         self.visited = StateSet()
         """States visited, up to walks if moves are free."""
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends

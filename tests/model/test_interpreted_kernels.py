@@ -1,0 +1,47 @@
+"""The kernels for GPUs, run by Triton's interpreter on the CPU, against the plain twin; skipped without Triton."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed"),
+    pytest.mark.skipif(
+        np.lib.NumpyVersion(np.__version__) >= "2.4.0", reason="Triton's interpreter does not work with this NumPy"
+    ),
+]
+
+PROGRAM = """
+import torch
+import saltus.model.message_passing as message_passing
+from saltus.model.cuda import CudaMessagePassing
+from tests.model.networks import assert_close, network_of, results
+from tests.model.random_graphs import random_batch
+
+message_passing.make_message_passing = CudaMessagePassing
+arities = (1, 2, 2, 3, 4)
+for aggregation in ("smooth-max", "sum"):
+    network = network_of("ad", aggregation, arities=arities, embedding=16, layers=3)
+    batch = random_batch(3, arities, "ad", atoms=20)
+    wanted = results(network, batch, plain=True)
+    found = results(network.float(), batch, plain=False)
+    assert_close([part.double() for part in found], wanted, 1e-4)
+print("equal")
+"""
+
+
+def test_kernels_equal_plain_when_interpreted() -> None:
+    """Values and all gradients, three layers, so that memory is used again. A process of its own: the interpreter is
+    chosen when Triton is imported."""
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(root)}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "equal"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,31 @@ def test_runs_and_trials_are_the_product(folder: Path) -> None:
     }
 
 
+def test_systems_of_a_block_take_turns(folder: Path) -> None:
+    runs = planned_runs(read(folder, GOOD.replace("runs = 16", "runs = 16\nblocks = [2]")), Path("out"))
+    assert [str(run) for run in runs[:6]] == [
+        "aiw-ad ferry seed 3",
+        "iw-ad ferry seed 0",
+        "aiw-ad miconic seed 3",
+        "recipe ferry seed 0",
+        "recipe miconic seed 0",
+        "aiw-ad ferry seed 1",
+    ]
+    one_by_one = planned_runs(read(folder, GOOD), Path("out"))
+    assert sorted(map(str, runs)) == sorted(map(str, one_by_one))
+
+
+def test_training_needs_no_test_problems(folder: Path) -> None:
+    for name in ("ferry", "miconic"):
+        shutil.rmtree(folder / "suites" / name / "testing")
+    with pytest.raises(ConfigurationError, match="there is no 'easy'"):
+        read(folder, GOOD)
+    spec = read_experiment(folder / "x.toml", is_played=False)
+    runs = planned_runs(spec, Path("out"))
+    assert len(runs) == 10
+    assert {planned.problems for planned in planned_trials(spec, Path("out"), runs)} == {0}
+
+
 def test_jobs_get_what_the_file_says(folder: Path) -> None:
     spec = read(folder, GOOD)
     by_name = {run.system.name: run.job(spec.machines).to_json() for run in planned_runs(spec, Path("out"))}
@@ -149,6 +175,8 @@ def test_jobs_get_what_the_file_says(folder: Path) -> None:
         ("search = false", 'protocol = "closed"', r"\[testing\] protocol is 'closed', expected one of paper, open"),
         ('memory_limit = "2G"', 'memory_limit = "2X"', r"\[testing\] memory_limit 2X: expected a number"),
         ('device = "cuda"', 'device = "tpu"', r"\[machines\] device is 'tpu', expected one of"),
+        ("runs = 16", "blocks = 2", r"\[machines\] blocks is 2, expected a list of whole numbers"),
+        ("runs = 16", "blocks = [0]", r"\[machines\] blocks is \[0\], expected a list of whole numbers"),
         ('config = "aiw-ad"', 'confg = "aiw-ad"', r"\[systems.aiw-ad\] expected one of config, .*; found none"),
         ('config = "aiw-ad"', 'config = "aiw-ac"', r"\[systems.aiw-ad\] configuration aiw-ac: no such file or name"),
         ("batch=8", "batsh=8", r"\[systems.iw-ad\] training: unknown key 'batsh'; did you mean 'batch'"),
@@ -192,7 +220,7 @@ def test_the_papers_experiment_has_its_systems(ipc: Path) -> None:
         "reduced-goals": 1,
     }
     assert {system.training.episodes for system in spec.systems if system.config} == {300}
-    assert {system.training.seconds for system in spec.systems} == {480.0}
+    assert {system.training.seconds for system in spec.systems if system.config} == {180.0}
     assert spec.testing.limits.seconds == 120
     trials = planned_trials(spec, Path("out"), planned_runs(spec, Path("out")))
     assert {planned.problems for planned in trials} == {12}

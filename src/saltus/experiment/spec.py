@@ -91,6 +91,8 @@ class Machines:
     """Problems played side by side; None for one per core."""
     threads: int = 1
     """Threads per process."""
+    blocks: tuple[int, ...] = ()
+    """Numbers of trained systems that take turns, domain by domain; those after the last block train one by one."""
     ray: str | None = None
     """Address of a Ray cluster; None for this machine alone."""
 
@@ -141,8 +143,13 @@ class ExperimentSpec:
         return next(suite for suite in self.suites if suite.name == name)
 
 
-def read_experiment(path: str | os.PathLike[str], problems: str | os.PathLike[str] | None = None) -> ExperimentSpec:
-    """The experiment of a TOML file; `problems` takes the place of the folder that the file names."""
+def read_experiment(
+    path: str | os.PathLike[str], problems: str | os.PathLike[str] | None = None, *, is_played: bool = True
+) -> ExperimentSpec:
+    """The experiment of a TOML file; `problems` takes the place of the folder that the file names.
+
+    Test problems that the file asks for may be missing unless `is_played`: a machine that trains does not need them.
+    """
     file = Path(path)
     try:
         table = Table(os.fspath(file), "", tomllib.loads(read_whole(file, SETTINGS_BYTES).decode("utf-8")))
@@ -163,7 +170,8 @@ def read_experiment(path: str | os.PathLike[str], problems: str | os.PathLike[st
     if not systems:
         raise found.error("no system is named; expected [systems.NAME]")
     table.end()
-    _check_splits(table.section("testing"), testing, suites)
+    if is_played:
+        _check_splits(table.section("testing"), testing, suites)
     return ExperimentSpec(file, title, suites, systems, training, testing, machines)
 
 
@@ -236,6 +244,7 @@ def _machines(table: Table) -> Machines:
         runs=table.whole("runs", None),
         trials=table.whole("trials", None),
         threads=table.whole("threads", None) or 1,
+        blocks=table.wholes("blocks"),
         ray=table.text("ray", "") or None,
     )
     table.end()

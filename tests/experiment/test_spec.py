@@ -141,7 +141,7 @@ def test_training_needs_no_test_problems(folder: Path) -> None:
         shutil.rmtree(folder / "suites" / name / "testing")
     with pytest.raises(ConfigurationError, match="there is no 'easy'"):
         read(folder, GOOD)
-    spec = read_experiment(folder / "x.toml", is_played=False)
+    spec = read_experiment(folder / "x.toml", for_playing=False)
     runs = planned_runs(spec, Path("out"))
     assert len(runs) == 10
     assert {planned.problems for planned in planned_trials(spec, Path("out"), runs)} == {0}

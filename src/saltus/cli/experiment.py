@@ -68,7 +68,7 @@ def experiment(
     if only is not None and only not in PARTS:
         raise ConfigurationError(f"--only {shorten(only)}: expected one of {', '.join(PARTS)}")
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
-    spec = read_experiment(file, problems, is_played=only != TRAIN)
+    spec = read_experiment(file, problems, for_training=only in (None, TRAIN), for_playing=only != TRAIN)
     spec = chosen(spec, system or [], domain or [])
     if ray is not None:
         spec = replace(spec, machines=replace(spec.machines, ray=ray))

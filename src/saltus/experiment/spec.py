@@ -144,11 +144,15 @@ class ExperimentSpec:
 
 
 def read_experiment(
-    path: str | os.PathLike[str], problems: str | os.PathLike[str] | None = None, *, is_played: bool = True
+    path: str | os.PathLike[str],
+    problems: str | os.PathLike[str] | None = None,
+    *,
+    for_training: bool = True,
+    for_playing: bool = True,
 ) -> ExperimentSpec:
     """The experiment of a TOML file; `problems` takes the place of the folder that the file names.
 
-    Test problems that the file asks for may be missing unless `is_played`: a machine that trains does not need them.
+    Only what is needed is checked: configurations, which takes PyTorch, for training; test problems for playing.
     """
     file = Path(path)
     try:
@@ -167,10 +171,12 @@ def read_experiment(
     found = table.section("systems")
     names = tuple(suite.name for suite in suites)
     systems = tuple(_system(entry, training, testing, seeds, names, file) for entry in found.sections())
+    if for_training:
+        systems = tuple(_with_configuration(found.section(system.name), system, file) for system in systems)
     if not systems:
         raise found.error("no system is named; expected [systems.NAME]")
     table.end()
-    if is_played:
+    if for_playing:
         _check_splits(table.section("testing"), testing, suites)
     return ExperimentSpec(file, title, suites, systems, training, testing, machines)
 
@@ -302,16 +308,15 @@ def _system(
     )
     if len(system.seeds) > 1 and not is_trained and system.policy not in YARDSTICK_NAMES:
         raise table.error("seeds: a policy that is not trained here has none")
-    if system.config is not None:
-        system = replace(system, config=_configuration(table, system, file))
     return system
 
 
-def _configuration(table: Table, system: System, file: Path) -> str:
-    """Name or file of the system's configuration, which is checked; files are relative to that of the experiment."""
+def _with_configuration(table: Table, system: System, file: Path) -> System:
+    """The system with the place of its configuration, which is checked; files are relative to the experiment's."""
+    if system.config is None:
+        return system
     from saltus.learn.config import load_configuration, named_configurations  # here: importing PyTorch takes a second
 
-    assert system.config is not None
     source = system.config
     near = os.path.join(file.parent, source)
     if source not in named_configurations() and os.path.isfile(near):
@@ -320,7 +325,7 @@ def _configuration(table: Table, system: System, file: Path) -> str:
         load_configuration(source, system.training.settings)
     except ConfigurationError as error:
         raise table.error(str(error)) from error
-    return source
+    return replace(system, config=source)
 
 
 def _policy(name: str, file: Path) -> str:

@@ -7,8 +7,8 @@
     [systems.NAME]               what is compared
 
 A system is trained with a configuration (`config`), by a contest between configurations (`contest = true`), or not
-trained at all: a yardstick or an existing policy (`policy`), or another planner (`planner`). An unknown key, a value of
-another kind and a senseless combination are refused with the file and the key.
+trained at all: a yardstick or an existing policy (`policy`). Another planner (`planner`) is trained if it learns. An
+unknown key, a value of another kind and a senseless combination are refused with the file and the key.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from saltus.bench import LamaJob
+from saltus.bench import LamaJob, WLGooseJob
 from saltus.bench.lama import find_driver
+from saltus.bench.wl_job import PLAN_SECONDS
+from saltus.bench.wl_model import find_wlplan
 from saltus.errors import ConfigurationError, InputError, suggestion
 from saltus.experiment.table import Table
 from saltus.files import SETTINGS_BYTES, read_whole
@@ -31,10 +33,13 @@ from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
 from saltus.process import PlanJob
 from saltus.task import Split, Suite, find_suites
 
-PLANNERS: dict[str, type[PlanJob]] = {LamaJob.planner: LamaJob}
+PLANNERS: dict[str, type[PlanJob]] = {LamaJob.planner: LamaJob, WLGooseJob.planner: WLGooseJob}
 """Planners that are compared with policies, by the name that `saltus bench --planner` takes."""
 
-REQUIREMENTS: dict[str, Callable[[], object]] = {LamaJob.planner: find_driver}
+LEARNING_PLANNERS = (WLGooseJob.planner,)
+"""Planners that are trained on the training problems; they are deterministic and have no seeds."""
+
+REQUIREMENTS: dict[str, Callable[[], object]] = {LamaJob.planner: find_driver, WLGooseJob.planner: find_wlplan}
 """What raises a `ConfigurationError` where a planner is not installed."""
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
@@ -110,6 +115,8 @@ class System:
     """A yardstick, a bundled policy, a file, or `auto`."""
     planner: str | None = None
     """Another planner: a key of `PLANNERS`."""
+    plan_seconds: float = PLAN_SECONDS
+    """Time limit for the optimal plan of a training problem, from which a planner learns."""
     lookahead: tuple[str, ...] = ()
     """Lookahead of a yardstick: `key=value`."""
     slots: int = 1
@@ -123,7 +130,12 @@ class System:
     @property
     def is_trained(self) -> bool:
         """Whether there are runs of it."""
-        return self.contest or self.config is not None
+        return self.contest or self.config is not None or self.planner in LEARNING_PLANNERS
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether its runs differ by seed."""
+        return self.is_trained and self.planner is None
 
 
 @dataclass(frozen=True)
@@ -267,6 +279,7 @@ NEEDS = {
     "time_limit": TRAINED,
     "seeds": (*TRAINED, "policy"),
     "slots": ("contest",),
+    "plan_time": ("planner",),
     "lookahead": ("policy",),
     "search": (*TRAINED, "policy"),
 }
@@ -299,6 +312,7 @@ def _system(
         contest=kinds[0] == "contest",
         policy=_policy(table.text("policy", ""), file) or None,
         planner=table.choice("planner", PLANNERS, "") or None,
+        plan_seconds=_plan_seconds(table),
         lookahead=table.texts("lookahead"),
         slots=table.whole("slots", None) or 1,
         search=table.flag("search", testing.search),
@@ -306,9 +320,19 @@ def _system(
         domains=wanted or domains,
         training=_training(table, training),
     )
+    if table.has("plan_time") and system.planner not in LEARNING_PLANNERS:
+        raise table.error(f"plan_time: {system.planner} does not learn")
     if len(system.seeds) > 1 and not is_trained and system.policy not in YARDSTICK_NAMES:
         raise table.error("seeds: a policy that is not trained here has none")
     return system
+
+
+def _plan_seconds(table: Table) -> float:
+    """Time limit for an optimal plan; there must be one."""
+    seconds = table.seconds("plan_time", PLAN_SECONDS)
+    if seconds is None:
+        raise table.wrong("plan_time", "none", "a time")
+    return seconds
 
 
 def _with_configuration(table: Table, system: System, file: Path) -> System:

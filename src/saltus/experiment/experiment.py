@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from saltus.bench import Record, Tally, Trial, read_records, run_trials
@@ -105,10 +105,10 @@ class Experiment:
         missing = [run for run in self.runs if not run.is_trained()]
         check_planners(run.system for run in missing)
         tally = TrainingTally(len(self.runs), len(self.runs) - len(missing))
-        for slots in sorted({run.system.slots for run in missing}):
-            group = [run for run in missing if run.system.slots == slots]
+        for load in sorted({load_of(run) for run in missing}):
+            group = [run for run in missing if load_of(run) == load]
             if not is_over():
-                self._train_group(group, self._training_runner(slots, run_job), tally, watch, is_over)
+                self._train_group(group, self._training_runner(*load, run_job), tally, watch, is_over)
         return tally
 
     def _train_group(
@@ -143,8 +143,10 @@ class Experiment:
                         tally.done += 1
                     watch(tally, run, result)
 
-    def _training_runner(self, slots: int, run_job: Callable[..., RunResult] | None) -> Runner:
+    def _training_runner(self, is_planner: bool, slots: int, run_job: Callable[..., RunResult] | None) -> Runner:
         machines = self.spec.machines
+        if is_planner:  # which needs a core and no GPU
+            machines = replace(machines, device="cpu", runs=min(machines.runs or cores(), cores()))
         if machines.ray is not None:
             return RayRunner(machines.ray, None if machines.runs is None else max(1, machines.runs // slots))
         parallel = max(1, (machines.runs or runs_side_by_side(machines)) // slots)
@@ -229,6 +231,11 @@ def check_planners(systems: Iterable[System]) -> None:
     """Raises a `ConfigurationError` if a planner is not installed."""
     for planner in dict.fromkeys(system.planner for system in systems if system.planner is not None):
         REQUIREMENTS[planner]()
+
+
+def load_of(run: PlannedRun) -> tuple[bool, int]:
+    """Whether another planner is trained, and how many places a run takes: runs with the same load go together."""
+    return run.system.planner is not None, run.system.slots
 
 
 def logged_runs(run: PlannedRun) -> list[Path]:

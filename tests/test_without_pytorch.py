@@ -5,6 +5,7 @@ The commands run in processes in which importing PyTorch fails; their workers in
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -41,16 +42,39 @@ FILES = {
     "knowledge": BLOCKS / "dk",
 }
 
+EXPERIMENT = """
+problems = "."
+
+[testing]
+splits = ["training"]
+max_jumps = 20
+
+[systems.aiw-ad]
+config = "aiw-ad"
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a suite of one problem, in which PyTorch cannot be imported."""
+    """A folder with a suite of one problem and an experiment on it, in which PyTorch cannot be imported."""
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "sitecustomize.py").write_text(BLOCKED)
     (tmp_path / "suites" / "blocks").mkdir(parents=True)
     for name in ("domain", "problem"):
         shutil.copy(FILES[name], tmp_path / "suites" / "blocks")
+    (tmp_path / "suites" / "x.toml").write_text(EXPERIMENT)
     return tmp_path
+
+
+@pytest.fixture
+def trained(folder: Path) -> Path:
+    """The folder with the one run of its experiment."""
+    run = folder / "out" / "runs" / "blocks" / "aiw-ad" / "seed-0"
+    run.mkdir(parents=True)
+    shutil.copy(FILES["policy"], run / "policy.safetensors")
+    training = {"config": "aiw-ad", "settings": [], "seconds": None}
+    (run / "trained.json").write_text(json.dumps({"version": 1, "training": training, "summary": ""}))
+    return folder
 
 
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -104,12 +128,21 @@ def test_commands_without_pytorch(command: str, folder: Path) -> None:
     assert "torch" not in done.stderr.lower()
 
 
+def test_trained_systems_play_without_pytorch(trained: Path) -> None:
+    done = saltus(trained, "experiment suites/x.toml --out out --only play")
+    assert done.returncode == ExitCode.SUCCESS, done.stderr
+    assert "torch" not in done.stderr.lower()
+    assert "1 of 1 played: aiw-ad blocks" in done.stderr
+    assert (trained / "out" / "report.html").is_file()
+
+
 @pytest.mark.parametrize(
     ("command", "purpose"),
     [
         ("train suites/blocks --out run", "training"),
         ("train suites/blocks --out run --config tiny --device cpu", "training"),
         ("train-all suites --out runs --config tiny", "training"),
+        ("experiment suites/x.toml --out out", "training"),
         ("ipc-learn dk {domain} {problem}", "training"),
         ("plan {domain} {problem} --device cuda", "device 'cuda'"),
         ("bench suites --policy blocksworld --device cuda --out records.jsonl", "device 'cuda'"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from saltus.bench import Record, read_records
-from saltus.report.paper import WHOLE, read_paper
+from saltus.report.paper import TOTAL, WHOLE, PaperTable, read_paper
 
 HERE = Path(__file__).parent
 SUITES = {"m": "MOOSE's", "o": "ours", "i": "IPC 2023", "u": "unseen"}
@@ -90,6 +90,12 @@ def main() -> None:
         [*names, "the paper's AIW-AD"],
         paper_rows(second),
     )
+    (table,) = (entry for entry in read_paper().tables if entry.key == "extended")
+    print_table(
+        "The same in the form of the paper's table: problems solved, the paper's of its own problems",
+        ["domain", "ours", "the paper's problems", *table.columns],
+        appendix_rows(second, table),
+    )
     print_table(
         f"Unseen domains: solved within {UNSEEN_SECONDS:.0f} s, and in the whole time",
         [
@@ -120,6 +126,19 @@ def paper_rows(second: dict[str, list[Record]]) -> Iterable[list[object]]:
     for name, records in second.items():
         if name.startswith("o-"):
             yield [name[2:], *figures(records), paper.get(name[2:], "-")]
+
+
+def appendix_rows(second: dict[str, list[Record]], table: PaperTable) -> Iterable[list[object]]:
+    """A row per domain in the paper's order, and their sum: ours, then the paper's columns."""
+    everything: list[Record] = []
+    for domain in table.domains:
+        records = second.get(f"o-{domain}", [])
+        everything += records
+        cells = ["-" if cell is None else cell for cell in table.cells[domain, WHOLE]]
+        yield [domain, f"{len(solved(records))} of {len(records)}", table.problems[domain, WHOLE], *cells]
+    totals = ["-" if cell is None else f"{cell:,}" for cell in table.total]
+    problems = f"{table.problems[WHOLE, TOTAL]:,}"
+    yield ["**sum**", f"{len(solved(everything))} of {len(everything)}", problems, *totals]
 
 
 def unseen_rows(second: dict[str, list[Record]]) -> Iterable[list[object]]:

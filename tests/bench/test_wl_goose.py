@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,18 +11,34 @@ import numpy as np
 import pytest
 from tests.conftest import ROOT
 
-from saltus.bench import WLGooseJob, make_trials, read_records
+from saltus.bench import WLGooseJob, make_trials, read_records, wl_training
 from saltus.bench.wl_goose import greedy_search
-from saltus.bench.wl_model import WLModel, WLTask, load_model, read_model_entry
+from saltus.bench.wl_job import WLTrainJob
+from saltus.bench.wl_model import WLModel, WLTask, load_model, model_digest, read_model_entry
 from saltus.bench.wl_training import label, linear_weights, train_wl_goose
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import NoPolicyError, PolicyError, WrongPolicyError
 from saltus.policy.exit_codes import ExitCode
+from saltus.process import run_job
 from saltus.task import Plan, State, find_suites, load, read_plan, validate
 
 BLOCKS = ROOT / "examples" / "blocksworld"
 SIGNATURE: dict[str, list[str]] = {"types": [], "constants": [], "predicates": [], "schemas": []}
+EXPERIMENT = """
+problems = "suites"
+
+[testing]
+time_limit = "1m"
+
+[machines]
+runs = 1
+trials = 1
+
+[systems.peer]
+planner = "wl-goose"
+plan_time = "5s"
+"""
 NEEDS_WLPLAN = pytest.mark.skipif(
     find_spec("wlplan") is None or find_spec("up_fast_downward") is None,
     reason="wlplan or up-fast-downward is not installed",
@@ -152,6 +169,54 @@ def test_a_saved_model_is_the_model(ferry: Path, model: Path, tmp_path: Path) ->
         for entry in (trained, load_model(tmp_path / "again.json"), load_model(model))
     ]
     assert values == pytest.approx([values[0]] * 3, abs=1e-6)
+
+
+@NEEDS_WLPLAN
+def test_plans_that_are_kept_are_not_searched_for_again(
+    ferry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    train_wl_goose(ferry, seconds=5, plans=tmp_path / "plans").save(first)
+    assert len(list((tmp_path / "plans").iterdir())) == 6
+    monkeypatch.setattr(wl_training, "find_driver", lambda: pytest.fail("a plan is searched for"))
+    train_wl_goose(ferry, seconds=5, plans=tmp_path / "plans").save(second)
+    assert model_digest(first) == model_digest(second)
+
+
+@NEEDS_WLPLAN
+def test_training_and_playing_are_parts_of_an_experiment(ferry: Path, tmp_path: Path) -> None:
+    write_suite(tmp_path / "suites" / "ferry", "ferry", "easy", 2, seed=1, overrides={"cars": 3, "locations": 3})
+    shutil.copytree(ferry / "training", tmp_path / "suites" / "ferry" / "training")
+    (tmp_path / "x.toml").write_text(EXPERIMENT)
+    arguments = ["experiment", str(tmp_path / "x.toml"), "--out", str(tmp_path / "out")]
+    assert run(arguments) == ExitCode.SUCCESS
+    folder = tmp_path / "out" / "runs" / "ferry" / "peer" / "seed-0"
+    assert "ferry" in json.loads((folder / "model.json").read_text())["domain"]["name"]
+    records = read_records(tmp_path / "out" / "records" / "peer.jsonl").records
+    assert [(record.method, record.solved) for record in records] == [("peer", True)] * 2
+    (folder / "trained.json").unlink()
+    assert run(arguments) == ExitCode.SUCCESS  # trained from the plans that are kept, with the same weights
+    assert len(read_records(tmp_path / "out" / "records" / "peer.jsonl").records) == 2
+
+
+def test_a_model_that_cannot_be_trained_is_a_failure(tmp_path: Path) -> None:
+    write_suite(tmp_path / "ferry", "ferry", "easy", 1, seed=1)
+    result = run_job(WLTrainJob(str(tmp_path / "ferry"), str(tmp_path / "out" / "model.json")))
+    assert result.outcome is not None
+    assert result.exit_code == result.outcome.exit_code != 0
+    assert result.summary.startswith(f"failed, exit code {result.exit_code}: ")
+    assert not (tmp_path / "out" / "model.json").exists()
+
+
+def test_the_digest_of_a_model_is_that_of_its_weights(tmp_path: Path) -> None:
+    digests = []
+    for seconds, weight in ((1.0, 0.5), (2.0, 0.5), (2.0, 0.25)):
+        training = {"seconds": seconds}
+        entry = {"format": "saltus-wl-goose", "version": 1, "signature": SIGNATURE, "training": training}
+        path = tmp_path / f"{seconds}-{weight}.json"
+        path.write_text(json.dumps({"saltus": entry, "weights": [weight]}))
+        digests.append(model_digest(path))
+    assert digests[0] == digests[1] != digests[2]
 
 
 @NEEDS_WLPLAN

@@ -22,6 +22,7 @@ from saltus.cli.main import run as command
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.experiment import Experiment, read_experiment
+from saltus.experiment import experiment as module
 from saltus.experiment.runs import MARK, PlannedRun, policy_digest
 from saltus.experiment.spec import REQUIREMENTS
 from saltus.learn import contest_job
@@ -375,3 +376,12 @@ def test_a_contests_winner_is_in_the_report(place: Path, tmp_path: Path) -> None
     (tmp_path / "candidates" / "iw").mkdir(parents=True)
     (tmp_path / "candidates" / "iw" / "log.jsonl").write_text("")
     assert logged_runs(run) == [tmp_path / "candidates" / "iw"]
+
+
+def test_planners_train_on_cores_and_runs_where_the_file_says(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "cores", lambda: 4)
+    spec = read_experiment(place / "x.toml")
+    for runs, expected in ((20, (20, 4)), (3, (3, 3)), (None, (4, 4))):
+        work = Experiment(replace(spec, machines=replace(spec.machines, runs=runs)), place / "none")
+        runners = [work._training_runner(is_planner, 1, None) for is_planner in (False, True)]
+        assert tuple(vars(runner)["parallel"] for runner in runners) == expected

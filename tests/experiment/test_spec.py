@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,31 @@ def test_runs_and_trials_are_the_product(folder: Path) -> None:
     }
 
 
+def test_systems_of_a_block_take_turns(folder: Path) -> None:
+    runs = planned_runs(read(folder, GOOD.replace("runs = 16", "runs = 16\nblocks = [2]")), Path("out"))
+    assert [str(run) for run in runs[:6]] == [
+        "aiw-ad ferry seed 3",
+        "iw-ad ferry seed 0",
+        "aiw-ad miconic seed 3",
+        "recipe ferry seed 0",
+        "recipe miconic seed 0",
+        "aiw-ad ferry seed 1",
+    ]
+    one_by_one = planned_runs(read(folder, GOOD), Path("out"))
+    assert sorted(map(str, runs)) == sorted(map(str, one_by_one))
+
+
+def test_training_needs_no_test_problems(folder: Path) -> None:
+    for name in ("ferry", "miconic"):
+        shutil.rmtree(folder / "suites" / name / "testing")
+    with pytest.raises(ConfigurationError, match="there is no 'easy'"):
+        read(folder, GOOD)
+    spec = read_experiment(folder / "x.toml", for_playing=False)
+    runs = planned_runs(spec, Path("out"))
+    assert len(runs) == 10
+    assert {planned.problems for planned in planned_trials(spec, Path("out"), runs)} == {0}
+
+
 def test_jobs_get_what_the_file_says(folder: Path) -> None:
     spec = read(folder, GOOD)
     by_name = {run.system.name: run.job(spec.machines).to_json() for run in planned_runs(spec, Path("out"))}
@@ -129,6 +155,18 @@ def test_jobs_get_what_the_file_says(folder: Path) -> None:
     assert single["settings"][-1] == "training.episodes=20"
     assert (contest["amount"], contest["slots"], contest["threads"]) == (3600.0, 8, 16)
     assert contest["settings"] == ("training.batch=16",)
+
+
+def test_a_planner_that_learns_is_trained_once(folder: Path) -> None:
+    text = GOOD.replace('planner = "lama"', 'planner = "wl-goose"\nplan_time = "1m"')
+    spec = read(folder, text)
+    runs = [run for run in planned_runs(spec, Path("out")) if run.system.planner is not None]
+    assert [str(run) for run in runs] == ["lama ferry seed 0", "lama miconic seed 0"]
+    job = runs[0].job(spec.machines).to_json()
+    assert job["folder"] == str(folder / "suites" / "ferry")
+    assert (job["out"], job["plan_seconds"]) == ("out/runs/ferry/lama/seed-0/model.json", 60.0)
+    trials = [planned for planned in planned_trials(spec, Path("out"), runs) if planned.run is not None]
+    assert {(planned.file, planned.problems) for planned in trials} == {(Path("out/records/lama.jsonl"), 2)}
 
 
 @pytest.mark.parametrize(
@@ -149,6 +187,8 @@ def test_jobs_get_what_the_file_says(folder: Path) -> None:
         ("search = false", 'protocol = "closed"', r"\[testing\] protocol is 'closed', expected one of paper, open"),
         ('memory_limit = "2G"', 'memory_limit = "2X"', r"\[testing\] memory_limit 2X: expected a number"),
         ('device = "cuda"', 'device = "tpu"', r"\[machines\] device is 'tpu', expected one of"),
+        ("runs = 16", "blocks = 2", r"\[machines\] blocks is 2, expected a list of whole numbers"),
+        ("runs = 16", "blocks = [0]", r"\[machines\] blocks is \[0\], expected a list of whole numbers"),
         ('config = "aiw-ad"', 'confg = "aiw-ad"', r"\[systems.aiw-ad\] expected one of config, .*; found none"),
         ('config = "aiw-ad"', 'config = "aiw-ac"', r"\[systems.aiw-ad\] configuration aiw-ac: no such file or name"),
         ("batch=8", "batsh=8", r"\[systems.iw-ad\] training: unknown key 'batsh'; did you mean 'batch'"),
@@ -156,6 +196,9 @@ def test_jobs_get_what_the_file_says(folder: Path) -> None:
         ("slots = 8", 'policy = "random"', r"\[systems.recipe\] .*; found contest and policy"),
         ('planner = "lama"', 'planner = "lamma"', r"\[systems.lama\] planner is 'lamma', expected one of lama"),
         ('planner = "lama"', 'planner = "lama"\nseeds = 2', r"\[systems.lama\] seeds cannot be combined with planner"),
+        ('planner = "lama"', 'planner = "lama"\nplan_time = 5', r"\[systems.lama\] plan_time: lama does not learn"),
+        ('planner = "lama"', 'planner = "wl-goose"\nplan_time = "none"', "plan_time is 'none', expected a time"),
+        ('policy = "goal-count"', 'policy = "auto"\nplan_time = 5', "plan_time cannot be combined with policy"),
         ('policy = "goal-count"', 'policy = "auto"\nseeds = 2', r"\[systems.goals\] seeds: a policy that is not"),
         ("[systems.lama]", "[systems.Lama]", r"\[systems.Lama\] expected a name of lower-case letters"),
         ("[systems.lama]", '[systems."../lama"]', "expected a name of lower-case letters"),
@@ -189,21 +232,21 @@ def test_the_papers_experiment_has_its_systems(ipc: Path) -> None:
         **dict.fromkeys(("aiw-ad", "recipe"), 3),
         **dict.fromkeys(("iw-ad", "aiw-ext", "iw-ext", "flat-aa", "flat-ad", "baiw-ad", "c-aiw-ad"), 1),
         **dict.fromkeys(("aiw-int", "aiw-id", "no-depth-nodes", "no-tree-atoms", "no-depth-no-tree"), 1),
-        "reduced-goals": 1,
+        **dict.fromkeys(("reduced-goals", "wl-goose"), 1),
     }
     assert {system.training.episodes for system in spec.systems if system.config} == {300}
-    assert {system.training.seconds for system in spec.systems} == {480.0}
+    assert {system.training.seconds for system in spec.systems if system.config} == {180.0}
     assert spec.testing.limits.seconds == 120
     trials = planned_trials(spec, Path("out"), planned_runs(spec, Path("out")))
     assert {planned.problems for planned in trials} == {12}
 
 
 def test_every_method_of_the_paper_is_a_system(ipc: Path) -> None:
-    """The report puts a system next to the paper's column with the method of its name. WL-GOOSE needs models."""
+    """The report puts a system next to the paper's column with the method of its name."""
     from saltus.report.paper import read_paper
 
     spec = read_experiment(ROOT / "experiments" / "paper.toml", ipc)
-    methods = {method for table in read_paper().tables for method in table.methods if method} - {"wl-goose"}
+    methods = {method for table in read_paper().tables for method in table.methods if method}
     assert methods <= {system.name for system in spec.systems}
 
 

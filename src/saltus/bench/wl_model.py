@@ -8,6 +8,7 @@ one more entry, `saltus`, which says what domain it belongs to and how it was tr
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import os
@@ -111,6 +112,15 @@ class WLModel:
     training: Mapping[str, Any]
     """How it was trained."""
 
+    @property
+    def summary(self) -> str:
+        """How it was trained, in a line."""
+        facts = self.training
+        return (
+            f"{facts['states']:,} states of {facts['problems']:,} of {facts['problems_given']:,} problems,"
+            f" {facts['feature_count']:,} features, {facts['seconds']:,.0f} s"
+        )
+
     def heuristic(self, task: WLTask) -> WLHeuristic:
         """The heuristic for the states of one task; only one task at a time can use a model."""
         return WLHeuristic(self, task)
@@ -161,6 +171,13 @@ def read_model_entry(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise PolicyError(f"{name}: model of version {version}, this program reads up to {VERSION}; update saltus")
     found: dict[str, Any] = entry
     return found
+
+
+def model_digest(path: str | os.PathLike[str]) -> str:
+    """A short text that differs for models that may play differently, however long they were trained."""
+    read_model_entry(path)
+    content = {key: value for key, value in json.loads(read_whole(path, MODEL_BYTES)).items() if key != ENTRY}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def load_model(path: str | os.PathLike[str]) -> WLModel:

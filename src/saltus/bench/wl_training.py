@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from saltus.bench.lama import find_driver
 from saltus.bench.wl_model import FEATURES, GRAPH, ITERATIONS, WLModel, WLTask, find_wlplan, new_features, wl_domain
 from saltus.errors import InputError
+from saltus.files import make_folder, write_whole
 from saltus.lookahead.actions import successor_state
 from saltus.pddl import Source, parse_domain
 from saltus.pddl.signature import domain_signature
@@ -52,9 +53,13 @@ def train_wl_goose(
     folder: str | os.PathLike[str],
     *,
     seconds: float = 10.0,
+    plans: Path | None = None,
     watch: Callable[[str], None] = lambda message: None,
 ) -> WLModel:
-    """The heuristic for a folder of problems; `seconds` is the time limit for the optimal plan of one problem."""
+    """The heuristic for a folder of problems; `seconds` is the time limit for the optimal plan of one problem.
+
+    Plans are kept in the folder `plans`, and those that are there already are not searched for again.
+    """
     find_wlplan()
     start = time.monotonic()
     suite = find_suite(folder)
@@ -65,7 +70,7 @@ def train_wl_goose(
     labelled: list[Labelled] = []
     failures = 0
     for number, (path, task) in enumerate(tasks, start=1):
-        plan = optimal_plan(suite.domain, path, seconds)
+        plan = optimal_plan(suite.domain, path, seconds, None if plans is None else plans / kept_name(path))
         if plan is None:
             failures += 1
         else:
@@ -92,15 +97,27 @@ def train_wl_goose(
     return WLModel(features, domain_signature(domain), training)
 
 
-def optimal_plan(domain: Path, problem: Path, seconds: float) -> Plan | None:
-    """An optimal plan of a problem; None if there is none within the time limit."""
+def optimal_plan(domain: Path, problem: Path, seconds: float, kept: Path | None = None) -> Plan | None:
+    """An optimal plan of a problem; None if there is none within the time limit. `kept` is a file that keeps it."""
+    if kept is not None and kept.is_file():
+        return read_plan(kept)
     with tempfile.TemporaryDirectory(prefix="saltus-") as folder:
         command = [sys.executable, str(find_driver()), "--alias", OPTIMAL, "--plan-file", f"{folder}/plan"]
         command += ["--sas-file", f"{folder}/output.sas", "--overall-time-limit", f"{max(1, round(seconds))}s"]
         command += [str(domain.absolute()), str(problem.absolute())]
         done = subprocess.run(command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-        plan = Path(folder) / "plan"
-        return read_plan(plan) if done.returncode == 0 and plan.is_file() else None
+        found = Path(folder) / "plan"
+        if done.returncode != 0 or not found.is_file():
+            return None
+        if kept is not None:
+            make_folder(kept.parent)
+            write_whole(kept, found.read_bytes())
+        return read_plan(found)
+
+
+def kept_name(problem: Path) -> str:
+    """Name of the file that keeps the plan of a problem; problems of two splits may have the same name."""
+    return f"{problem.parent.name}-{problem.stem}.plan"
 
 
 def label(task: Task, plan: Plan) -> Labelled:

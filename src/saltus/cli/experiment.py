@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.progress import Progress
@@ -22,13 +22,10 @@ from saltus.cli.train_all import interrupted_by
 from saltus.errors import ConfigurationError, plural, shorten
 from saltus.experiment import Experiment, Standing, read_experiment
 from saltus.experiment.experiment import TrainingTally, WatchPlaying, WatchTraining
-from saltus.experiment.runs import PlannedRun
+from saltus.experiment.runs import PlannedRun, RunResult
 from saltus.experiment.spec import ExperimentSpec
 from saltus.policy.amounts import seconds_of
 from saltus.policy.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from saltus.learn.train_job import TrainResult
 
 TRAIN, PLAY, REPORT = "train", "play", "report"
 PARTS = (TRAIN, PLAY, REPORT)
@@ -68,7 +65,7 @@ def experiment(
     if only is not None and only not in PARTS:
         raise ConfigurationError(f"--only {shorten(only)}: expected one of {', '.join(PARTS)}")
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
-    spec = read_experiment(file, problems)
+    spec = read_experiment(file, problems, for_training=only in (None, TRAIN), for_playing=only != TRAIN)
     spec = chosen(spec, system or [], domain or [])
     if ray is not None:
         spec = replace(spec, machines=replace(spec.machines, ray=ray))
@@ -150,7 +147,7 @@ def runs_shown(total: int) -> Iterator[WatchTraining]:
     """Progress on standard error: a bar in a terminal, a line per run elsewhere."""
     terminal = output.error_console()
 
-    def note(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
+    def note(tally: TrainingTally, run: PlannedRun | None, result: RunResult | None) -> None:
         if run is not None and result is not None:
             output.note(f"{tally.done} of {total} trained: {run}: {result.summary}")
 
@@ -160,7 +157,7 @@ def runs_shown(total: int) -> Iterator[WatchTraining]:
     with Progress(*columns(terminal), console=terminal, transient=True) as progress:
         bar = progress.add_task("Training", total=total, text="")
 
-        def watch(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
+        def watch(tally: TrainingTally, run: PlannedRun | None, result: RunResult | None) -> None:
             progress.update(bar, completed=tally.done, text=training_text(tally, terminal.width))
             if run is not None and result is not None:
                 terminal.print(f"{run}: {result.summary}")

@@ -33,9 +33,5 @@ def wl_goose(
         raise ConfigurationError("--plan-time none: expected a time such as 10 or 1m")
     model = train_wl_goose(folder, seconds=seconds, watch=output.note)
     model.save(out)
-    facts = model.training
-    output.result(
-        f"{facts['states']:,} states of {facts['problems']:,} of {facts['problems_given']:,} problems,"
-        f" {facts['feature_count']:,} features, {facts['seconds']:,.0f} s"
-    )
+    output.result(model.summary)
     output.result(f"model: {out}")

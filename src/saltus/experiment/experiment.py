@@ -14,15 +14,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from saltus.bench import Record, Tally, Trial, read_records, run_trials
 from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.experiment.runs import PlannedRun, planned_runs
+from saltus.experiment.runs import PlannedRun, RunResult, planned_runs
 from saltus.experiment.spec import REQUIREMENTS, ExperimentSpec, Machines, System
 from saltus.experiment.trials import PlannedTrials, opened_records, planned_trials, trials_of
 from saltus.files import SETTINGS_BYTES, lock, make_folder, parse_object, read_whole
@@ -30,9 +29,6 @@ from saltus.process import LocalRunner, RayRunner, Runner
 from saltus.process.limits import cores
 from saltus.process.runner import never
 from saltus.report import make_report, report_page, write_page
-
-if TYPE_CHECKING:
-    from saltus.learn.train_job import TrainResult
 
 PAGE = "report.html"
 
@@ -60,12 +56,12 @@ class TrainingTally:
     """Runs of the experiment."""
     done: int
     """Those that are trained."""
-    failed: dict[str, TrainResult] = field(default_factory=dict)
+    failed: dict[str, RunResult] = field(default_factory=dict)
     """Those that went wrong, by name."""
     running: list[PlannedRun] = field(default_factory=list)
 
 
-WatchTraining = Callable[[TrainingTally, "PlannedRun | None", "TrainResult | None"], None]
+WatchTraining = Callable[[TrainingTally, PlannedRun | None, RunResult | None], None]
 """Called whenever a run starts, and with the run and its result when it ends."""
 WatchPlaying = Callable[[Tally, Record | None], None]
 
@@ -103,15 +99,16 @@ class Experiment:
         self,
         watch: WatchTraining = lambda tally, run, result: None,
         is_over: Callable[[], bool] = never,
-        run_job: Callable[..., TrainResult] | None = None,
+        run_job: Callable[..., RunResult] | None = None,
     ) -> TrainingTally:
         """The tally once all runs have ended, or `is_over` returns True: runs that this cuts off are saved."""
         missing = [run for run in self.runs if not run.is_trained()]
+        check_planners(run.system for run in missing)
         tally = TrainingTally(len(self.runs), len(self.runs) - len(missing))
-        for slots in sorted({run.system.slots for run in missing}):
-            group = [run for run in missing if run.system.slots == slots]
+        for load in sorted({load_of(run) for run in missing}):
+            group = [run for run in missing if load_of(run) == load]
             if not is_over():
-                self._train_group(group, self._training_runner(slots, run_job), tally, watch, is_over)
+                self._train_group(group, self._training_runner(*load, run_job), tally, watch, is_over)
         return tally
 
     def _train_group(
@@ -122,10 +119,11 @@ class Experiment:
         watch: WatchTraining,
         is_over: Callable[[], bool],
     ) -> None:
-        from saltus.learn.folder import wait_until_free
-
         for run in group:
-            wait_until_free(run.folder)
+            if run.system.planner is None:
+                from saltus.learn.folder import wait_until_free  # here, because importing PyTorch takes a second
+
+                wait_until_free(run.folder)
         guard = threading.Lock()
 
         def begin(number: int) -> None:
@@ -145,8 +143,10 @@ class Experiment:
                         tally.done += 1
                     watch(tally, run, result)
 
-    def _training_runner(self, slots: int, run_job: Callable[..., TrainResult] | None) -> Runner:
+    def _training_runner(self, is_planner: bool, slots: int, run_job: Callable[..., RunResult] | None) -> Runner:
         machines = self.spec.machines
+        if is_planner:  # which needs a core and no GPU
+            machines = replace(machines, device="cpu", runs=min(machines.runs or cores(), cores()))
         if machines.ray is not None:
             return RayRunner(machines.ray, None if machines.runs is None else max(1, machines.runs // slots))
         parallel = max(1, (machines.runs or runs_side_by_side(machines)) // slots)
@@ -156,9 +156,7 @@ class Experiment:
 
     def play(self, watch: WatchPlaying | None = None, is_over: Callable[[], bool] = never) -> Tally:
         """The tally once every trial whose policy is trained has a record, or `is_over` returns True."""
-        for planner in dict.fromkeys(system.planner for system in self.spec.systems):
-            if planner in REQUIREMENTS:
-                REQUIREMENTS[planner]()
+        check_planners(self.spec.systems)
         trials = self._known_trials(self.warn)
         machines = self.spec.machines
         runner: Runner
@@ -227,6 +225,17 @@ class Experiment:
         page = self.out / PAGE
         write_page(page, report_page(found))
         return page
+
+
+def check_planners(systems: Iterable[System]) -> None:
+    """Raises a `ConfigurationError` if a planner is not installed."""
+    for planner in dict.fromkeys(system.planner for system in systems if system.planner is not None):
+        REQUIREMENTS[planner]()
+
+
+def load_of(run: PlannedRun) -> tuple[bool, int]:
+    """Whether another planner is trained, and how many places a run takes: runs with the same load go together."""
+    return run.system.planner is not None, run.system.slots
 
 
 def logged_runs(run: PlannedRun) -> list[Path]:

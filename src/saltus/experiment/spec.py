@@ -7,8 +7,8 @@
     [systems.NAME]               what is compared
 
 A system is trained with a configuration (`config`), by a contest between configurations (`contest = true`), or not
-trained at all: a yardstick or an existing policy (`policy`), or another planner (`planner`). An unknown key, a value of
-another kind and a senseless combination are refused with the file and the key.
+trained at all: a yardstick or an existing policy (`policy`). Another planner (`planner`) is trained if it learns. An
+unknown key, a value of another kind and a senseless combination are refused with the file and the key.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from saltus.bench import LamaJob
+from saltus.bench import LamaJob, WLGooseJob
 from saltus.bench.lama import find_driver
+from saltus.bench.wl_job import PLAN_SECONDS
+from saltus.bench.wl_model import find_wlplan
 from saltus.errors import ConfigurationError, InputError, suggestion
 from saltus.experiment.table import Table
 from saltus.files import SETTINGS_BYTES, read_whole
@@ -31,10 +33,13 @@ from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
 from saltus.process import PlanJob
 from saltus.task import Split, Suite, find_suites
 
-PLANNERS: dict[str, type[PlanJob]] = {LamaJob.planner: LamaJob}
+PLANNERS: dict[str, type[PlanJob]] = {LamaJob.planner: LamaJob, WLGooseJob.planner: WLGooseJob}
 """Planners that are compared with policies, by the name that `saltus bench --planner` takes."""
 
-REQUIREMENTS: dict[str, Callable[[], object]] = {LamaJob.planner: find_driver}
+LEARNING_PLANNERS = (WLGooseJob.planner,)
+"""Planners that are trained on the training problems; they are deterministic and have no seeds."""
+
+REQUIREMENTS: dict[str, Callable[[], object]] = {LamaJob.planner: find_driver, WLGooseJob.planner: find_wlplan}
 """What raises a `ConfigurationError` where a planner is not installed."""
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
@@ -91,6 +96,8 @@ class Machines:
     """Problems played side by side; None for one per core."""
     threads: int = 1
     """Threads per process."""
+    blocks: tuple[int, ...] = ()
+    """Numbers of trained systems that take turns, domain by domain; those after the last block train one by one."""
     ray: str | None = None
     """Address of a Ray cluster; None for this machine alone."""
 
@@ -108,6 +115,8 @@ class System:
     """A yardstick, a bundled policy, a file, or `auto`."""
     planner: str | None = None
     """Another planner: a key of `PLANNERS`."""
+    plan_seconds: float = PLAN_SECONDS
+    """Time limit for the optimal plan of a training problem, from which a planner learns."""
     lookahead: tuple[str, ...] = ()
     """Lookahead of a yardstick: `key=value`."""
     slots: int = 1
@@ -121,7 +130,12 @@ class System:
     @property
     def is_trained(self) -> bool:
         """Whether there are runs of it."""
-        return self.contest or self.config is not None
+        return self.contest or self.config is not None or self.planner in LEARNING_PLANNERS
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether its runs differ by seed."""
+        return self.is_trained and self.planner is None
 
 
 @dataclass(frozen=True)
@@ -141,8 +155,17 @@ class ExperimentSpec:
         return next(suite for suite in self.suites if suite.name == name)
 
 
-def read_experiment(path: str | os.PathLike[str], problems: str | os.PathLike[str] | None = None) -> ExperimentSpec:
-    """The experiment of a TOML file; `problems` takes the place of the folder that the file names."""
+def read_experiment(
+    path: str | os.PathLike[str],
+    problems: str | os.PathLike[str] | None = None,
+    *,
+    for_training: bool = True,
+    for_playing: bool = True,
+) -> ExperimentSpec:
+    """The experiment of a TOML file; `problems` takes the place of the folder that the file names.
+
+    Only what is needed is checked: configurations, which takes PyTorch, for training; test problems for playing.
+    """
     file = Path(path)
     try:
         table = Table(os.fspath(file), "", tomllib.loads(read_whole(file, SETTINGS_BYTES).decode("utf-8")))
@@ -160,10 +183,13 @@ def read_experiment(path: str | os.PathLike[str], problems: str | os.PathLike[st
     found = table.section("systems")
     names = tuple(suite.name for suite in suites)
     systems = tuple(_system(entry, training, testing, seeds, names, file) for entry in found.sections())
+    if for_training:
+        systems = tuple(_with_configuration(found.section(system.name), system, file) for system in systems)
     if not systems:
         raise found.error("no system is named; expected [systems.NAME]")
     table.end()
-    _check_splits(table.section("testing"), testing, suites)
+    if for_playing:
+        _check_splits(table.section("testing"), testing, suites)
     return ExperimentSpec(file, title, suites, systems, training, testing, machines)
 
 
@@ -236,6 +262,7 @@ def _machines(table: Table) -> Machines:
         runs=table.whole("runs", None),
         trials=table.whole("trials", None),
         threads=table.whole("threads", None) or 1,
+        blocks=table.wholes("blocks"),
         ray=table.text("ray", "") or None,
     )
     table.end()
@@ -252,6 +279,7 @@ NEEDS = {
     "time_limit": TRAINED,
     "seeds": (*TRAINED, "policy"),
     "slots": ("contest",),
+    "plan_time": ("planner",),
     "lookahead": ("policy",),
     "search": (*TRAINED, "policy"),
 }
@@ -284,6 +312,7 @@ def _system(
         contest=kinds[0] == "contest",
         policy=_policy(table.text("policy", ""), file) or None,
         planner=table.choice("planner", PLANNERS, "") or None,
+        plan_seconds=_plan_seconds(table),
         lookahead=table.texts("lookahead"),
         slots=table.whole("slots", None) or 1,
         search=table.flag("search", testing.search),
@@ -291,18 +320,27 @@ def _system(
         domains=wanted or domains,
         training=_training(table, training),
     )
+    if table.has("plan_time") and system.planner not in LEARNING_PLANNERS:
+        raise table.error(f"plan_time: {system.planner} does not learn")
     if len(system.seeds) > 1 and not is_trained and system.policy not in YARDSTICK_NAMES:
         raise table.error("seeds: a policy that is not trained here has none")
-    if system.config is not None:
-        system = replace(system, config=_configuration(table, system, file))
     return system
 
 
-def _configuration(table: Table, system: System, file: Path) -> str:
-    """Name or file of the system's configuration, which is checked; files are relative to that of the experiment."""
+def _plan_seconds(table: Table) -> float:
+    """Time limit for an optimal plan; there must be one."""
+    seconds = table.seconds("plan_time", PLAN_SECONDS)
+    if seconds is None:
+        raise table.wrong("plan_time", "none", "a time")
+    return seconds
+
+
+def _with_configuration(table: Table, system: System, file: Path) -> System:
+    """The system with the place of its configuration, which is checked; files are relative to the experiment's."""
+    if system.config is None:
+        return system
     from saltus.learn.config import load_configuration, named_configurations  # here: importing PyTorch takes a second
 
-    assert system.config is not None
     source = system.config
     near = os.path.join(file.parent, source)
     if source not in named_configurations() and os.path.isfile(near):
@@ -311,7 +349,7 @@ def _configuration(table: Table, system: System, file: Path) -> str:
         load_configuration(source, system.training.settings)
     except ConfigurationError as error:
         raise table.error(str(error)) from error
-    return source
+    return replace(system, config=source)
 
 
 def _policy(name: str, file: Path) -> str:

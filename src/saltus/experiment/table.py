@@ -75,6 +75,15 @@ class Table:
             raise self.wrong(key, value, f"a whole number, at least {least}")
         return value
 
+    def wholes(self, key: str) -> tuple[int, ...]:
+        """A list of whole numbers, at least 1; empty if there is none."""
+        value = self.take(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(type(entry) is int and 1 <= entry < MOST_WHOLE for entry in value):
+            raise self.wrong(key, value, "a list of whole numbers, at least 1")
+        return tuple(value)
+
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self.take(key)

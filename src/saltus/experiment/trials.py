@@ -1,7 +1,7 @@
 """Stage `experiment`: the trials of an experiment, and the files of their records.
 
     records/SYSTEM-seed-N.jsonl       records of a trained system
-    records/SYSTEM.jsonl              records of one that is not trained
+    records/SYSTEM.jsonl              records of one without seeds
     records/….plans/                  plans
 
 A record's method is the name of its system. Its configuration depends on the policy's weights rather than on its file,
@@ -19,7 +19,7 @@ from pathlib import Path
 from saltus.bench import Record, RecordFile, Trial, make_trials
 from saltus.bench.record import Key
 from saltus.errors import plural
-from saltus.experiment.runs import PlannedRun, policy_digest
+from saltus.experiment.runs import PlannedRun
 from saltus.experiment.spec import PLANNERS, ExperimentSpec, System
 from saltus.files import make_folder
 from saltus.model.device import find_device
@@ -49,7 +49,7 @@ def planned_trials(spec: ExperimentSpec, out: Path, runs: Sequence[PlannedRun]) 
     found: list[PlannedTrials] = []
     for system in spec.systems:
         for seed in system.seeds:
-            ending = f"-seed-{seed}" if system.is_trained or len(system.seeds) > 1 else ""
+            ending = f"-seed-{seed}" if system.has_seeds or len(system.seeds) > 1 else ""
             file = out / "records" / f"{system.name}{ending}.jsonl"
             for domain in system.domains:
                 suite = tested(spec, domain)
@@ -81,6 +81,7 @@ def trials_of(spec: ExperimentSpec, planned: PlannedTrials, warn: Callable[[str]
         job = PLANNERS[system.planner](
             "", "", limits=testing.limits, device="cpu", seed=planned.seed, threads=spec.machines.threads
         )
+        job = job if policy is None else replace(job, policy=policy)
     else:
         assert policy is not None
         job = PlanJob(
@@ -104,7 +105,7 @@ def trials_of(spec: ExperimentSpec, planned: PlannedTrials, warn: Callable[[str]
     configuration = ""
     if planned.run is not None and trials:
         # A name that no file has stands for itself in the hash.
-        named = replace(trials[0].job, problem="", policy=f"weights {policy_digest(planned.run.policy)}")
+        named = replace(trials[0].job, problem="", policy=f"weights {planned.run.policy_digest()}")
         configuration = named.configuration()
     return [_renamed(trial, planned, configuration or trial.configuration) for trial in trials]
 

@@ -203,9 +203,11 @@ class RelationTables:
 class GraphTask:
     def __init__(self, task: Task, type_offset: NDArray[np.int64], type_object: NDArray[np.int32]) -> None: ...
 
-def assemble_graphs(
-    tables: RelationTables, queries: list[tuple[object, ...]], threads: int
-) -> tuple[
+class QueryGraphs:
+    @property
+    def slots(self) -> int: ...
+
+_GraphArrays = tuple[
     NDArray[np.int32],
     NDArray[np.int32],
     NDArray[np.int64],
@@ -220,7 +222,27 @@ def assemble_graphs(
     NDArray[np.int32],
     NDArray[np.int32],
     NDArray[np.int32],
-]: ...
+]
+
+def assemble_graphs(tables: RelationTables, queries: list[tuple[object, ...]], threads: int) -> _GraphArrays: ...
+def encode_queries(tables: RelationTables, queries: list[tuple[object, ...]], threads: int) -> list[QueryGraphs]: ...
+def join_batches(batches: list[QueryGraphs]) -> _GraphArrays: ...
+def fill_layout(
+    graph_offset: NDArray[np.int32],
+    object_count: NDArray[np.int32],
+    argument_offset: NDArray[np.int64],
+    arguments: NDArray[np.int32],
+    slot_position: NDArray[np.int32],
+    slot_offset: NDArray[np.int32],
+    candidate_node: NDArray[np.int32],
+    candidate_graph: NDArray[np.int32],
+    depth_node: NDArray[np.int32],
+    arity: NDArray[np.int32],
+    tile: int,
+    piece: int,
+    block: NDArray[np.uint8],
+    spans: NDArray[np.int64],
+) -> None: ...
 
 class Network:
     def __init__(

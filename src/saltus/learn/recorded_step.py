@@ -155,9 +155,7 @@ def find_bucket(
     return buckets.add(size, cutter.used, (spans_of(arrays.now), spans_of(arrays.after)))
 
 
-def fill_step(
-    memory: NDArray[np.uint8], bucket: StepBucket, batch: TrainingBatch, arities: NDArray[np.int32]
-) -> None:
+def fill_step(memory: NDArray[np.uint8], bucket: StepBucket, batch: TrainingBatch, arities: NDArray[np.int32]) -> None:
     """Writes a batch, padded to a bucket, into memory on the host."""
     for spans, graphs in zip(bucket.spans, (batch.now, batch.after), strict=True):
         fill_padded(memory, spans, graphs, arities)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import Vocabulary
-from saltus.learn.batch import TrainingBatch, make_training_batch
+from saltus.learn.batch import BatchMaker, TrainingBatch
 from saltus.learn.config import Configuration
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.experience import Trajectory, Transition, collect, jump_cost, search, transitions_of
@@ -148,6 +148,9 @@ class Trainer:
             self.vocabulary,
             threads=threads,
             cost=self.cost,
+        )
+        self._batches = BatchMaker(
+            self.tasks, configuration.lookahead, self.vocabulary, configuration.encoding, threads=threads
         )
         self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
         self.original = Replay(self.spec.replay, self.spec.alpha)
@@ -396,7 +399,7 @@ class Trainer:
         for _ in range(spec.steps):
             while drawn < spec.steps and len(waiting) <= spec.prefetch:
                 sources, transitions, weight = self._draw()
-                batch = graphs.submit(self._graphs, transitions, weight)
+                batch = graphs.submit(self._batches.make, transitions, weight)
                 waiting.append((sources, layouts.submit(self._layout, batch)))
                 drawn += 1
             sources, future = waiting.popleft()
@@ -441,12 +444,6 @@ class Trainer:
         self.samples += spec.batch
         weight = np.concatenate(weights)
         return sources, transitions, weight / weight.max()
-
-    def _graphs(self, transitions: list[Transition], weight: NDArray[np.float64]) -> TrainingBatch:
-        specs = self.configuration
-        return make_training_batch(
-            self.tasks, transitions, weight, specs.lookahead, self.vocabulary, specs.encoding, threads=self.threads
-        )
 
     def _layout(self, batch: Future[TrainingBatch]) -> Any:
         """A batch as the learner wants it; a thread of its own keeps their order."""

@@ -536,6 +536,11 @@ nb::tuple join_batches(const nb::list& batches) {
     return arrays_of(std::move(batch));
 }
 
+Output<std::int64_t> group_sizes(Input<std::int64_t> relation_offset, Input<std::int32_t> arity, std::int64_t tile,
+                                 std::int64_t piece) {
+    return give(saltus::group_sizes(view(relation_offset), view(arity), tile, piece));
+}
+
 // `spans` has a row (first byte, number of entries) per array in the block.
 void fill_layout(Input<std::int32_t> graph_offset, Input<std::int32_t> object_count,
                  Input<std::int64_t> argument_offset, Input<std::int32_t> arguments, Input<std::int32_t> slot_position,
@@ -642,6 +647,7 @@ void define_graphs(nb::module_& module) {
     module.def("assemble_graphs", &assemble_graphs, "tables"_a, "queries"_a, "threads"_a);
     module.def("encode_queries", &encode_queries, "tables"_a, "queries"_a, "threads"_a);
     module.def("join_batches", &join_batches, "batches"_a);
+    module.def("group_sizes", &group_sizes, "relation_offset"_a, "arity"_a, "tile"_a, "piece"_a);
     module.def("fill_layout", &fill_layout, "graph_offset"_a, "object_count"_a, "argument_offset"_a, "arguments"_a,
                "slot_position"_a, "slot_offset"_a, "candidate_node"_a, "candidate_graph"_a, "depth_node"_a, "arity"_a,
                "tile"_a, "piece"_a, "block"_a.noconvert(), "spans"_a);

@@ -326,23 +326,26 @@ GraphBatch join_batches(std::span<const GraphBatch* const> batches) {
         array->reserve(candidates);
     for (auto* array : {&joined.depth_node, &joined.depth_graph, &joined.depth_value}) array->reserve(depths);
 
-    std::size_t at = 0;
+    std::int64_t at = 0;
+    auto copy_shifted = [](const std::int32_t* from, std::int64_t count, std::int32_t shift, std::int32_t* to) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] + shift;
+    };
     for (std::size_t r = 0; r < relations; ++r) {
         std::int32_t node = 0;
         std::int32_t slot = 0;
         std::int64_t atoms = 0;
         for (const GraphBatch* part : batches) {
-            const std::size_t end = index(part->argument_offset[r + 1]);
-            for (std::size_t i = index(part->argument_offset[r]); i < end; ++i, ++at) {
-                joined.arguments[at] = part->arguments[i] + node;
-                joined.slot_position[at] = part->slot_position[i] + slot;
-            }
+            const std::int64_t first = part->argument_offset[r];
+            const std::int64_t count = part->argument_offset[r + 1] - first;
+            copy_shifted(part->arguments.data() + first, count, node, joined.arguments.data() + at);
+            copy_shifted(part->slot_position.data() + first, count, slot, joined.slot_position.data() + at);
+            at += count;
             atoms += part->relation_offset[r + 1] - part->relation_offset[r];
             node += part->graph_offset.back();
             slot += static_cast<std::int32_t>(part->argument_offset.back());
         }
         joined.relation_offset[r + 1] = joined.relation_offset[r] + atoms;
-        joined.argument_offset[r + 1] = static_cast<std::int64_t>(at);
+        joined.argument_offset[r + 1] = at;
     }
 
     std::int32_t node = 0;

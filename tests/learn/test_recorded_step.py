@@ -28,7 +28,7 @@ def test_padded_batches_equal_the_twins(domain: str) -> None:
     drawn.append(([goals[0]] * configuration.training.batch, np.ones(configuration.training.batch)))  # no successors
     for transitions, weight in drawn:
         batch = trainer._batches.make(transitions, weight)
-        bucket = find_bucket(buckets, batch, relations)
+        bucket = find_bucket(buckets, batch, np.array(arities, np.int32))
         fast, slow = (np.full(bucket.nbytes, 77, np.uint8) for _ in range(2))
         fill_step(fast, bucket, batch, np.array(arities, np.int32))
         arrays = StepArrays.cut(bucket.size, relations, host_cutter(slow))

@@ -30,6 +30,7 @@ from saltus.model.padding import (
 )
 
 ARITIES = (1, 2, 2, 3, 1, 3)
+ARRAY = np.array(ARITIES, np.int32)
 RELATIONS = ((1, (0, 4)), (2, (1, 2)), (3, (3, 5)))
 
 
@@ -94,7 +95,7 @@ def blocks(size: LayoutSize, batch: RandomBatch | None) -> tuple[NDArray[np.uint
     measure = measuring_cutter()
     spans = spans_of(LayoutArrays.cut(size, RELATIONS, measure))
     fast, slow = (np.full(measure.used, 77, np.uint8) for _ in range(2))
-    fill_padded(fast, spans, batch, np.array(ARITIES, np.int32))
+    fill_padded(fast, spans, batch, ARRAY)
     layout = make_layout(batch, ARITIES) if batch is not None else empty_layout(RELATIONS)
     fill_layout(LayoutArrays.cut(size, RELATIONS, host_cutter(slow)), layout)
     return fast, slow
@@ -114,12 +115,12 @@ def test_the_kernel_writes_the_bytes_of_the_twin(
     """In a block of the batch's own size and in larger ones, with empty relations and relations of several pieces."""
     batch, other = (random_batch(seed, ARITIES, encoding, graphs=graphs, atoms=atoms) for seed in seeds)
     layout = make_layout(batch, ARITIES)
-    size = LayoutSize.of_batch(batch, RELATIONS, batch.graph_count)
+    size = LayoutSize.of_batch(batch, ARRAY, batch.graph_count)
     assert size == LayoutSize.of(layout, batch.graph_count)
     for _ in range(room):
         size = size.enlarged(keep_graphs=bool(seeds[0] % 2))
     for entry in (batch, other, None):
-        if LayoutSize.of_batch(entry, RELATIONS, 0).fits(size):
+        if LayoutSize.of_batch(entry, ARRAY, 0).fits(size):
             fast, slow = blocks(size, entry)
             assert np.array_equal(fast, slow)  # what lies between arrays included
         else:
@@ -128,16 +129,16 @@ def test_the_kernel_writes_the_bytes_of_the_twin(
 
 
 def test_the_size_of_a_batch_without_graphs() -> None:
-    assert LayoutSize.of_batch(None, RELATIONS, 5) == LayoutSize.of(empty_layout(RELATIONS), 5)
+    assert LayoutSize.of_batch(None, ARRAY, 5) == LayoutSize.of(empty_layout(RELATIONS), 5)
 
 
 def test_arrays_outside_of_the_block_are_refused() -> None:
     batch = random_batch(3, ARITIES, "ad", atoms=70)
     measure = measuring_cutter()
-    size = LayoutSize.of_batch(batch, RELATIONS, batch.graph_count)
+    size = LayoutSize.of_batch(batch, ARRAY, batch.graph_count)
     spans = spans_of(LayoutArrays.cut(size, RELATIONS, measure))
-    memory, arities = np.zeros(measure.used, np.uint8), np.array(ARITIES, np.int32)
-    fill_padded(memory, spans, batch, arities)
+    memory = np.zeros(measure.used, np.uint8)
+    fill_padded(memory, spans, batch, ARRAY)
     shifted = spans + np.array([1, 0])
     negative = spans - np.array([16 * len(memory), 0])
     for block, wrong, message in (
@@ -148,11 +149,11 @@ def test_arrays_outside_of_the_block_are_refused() -> None:
         (memory, np.concatenate([spans, spans[:1]]), "too many"),
     ):
         with pytest.raises(ValueError, match=message):
-            fill_padded(block, np.ascontiguousarray(wrong), batch, arities)
+            fill_padded(block, np.ascontiguousarray(wrong), batch, ARRAY)
     with pytest.raises(ValueError, match="arguments do not fit"):
-        fill_padded(memory, spans, batch, arities[::-1].copy())
+        fill_padded(memory, spans, batch, ARRAY[::-1].copy())
     with pytest.raises(ValueError, match="slot positions"):
-        fill_padded(memory, spans, replace(batch, slot_position=batch.slot_position[1:]), arities)
+        fill_padded(memory, spans, replace(batch, slot_position=batch.slot_position[1:]), ARRAY)
 
 
 def test_arrays_are_aligned_and_do_not_overlap() -> None:

@@ -53,11 +53,13 @@ ROLES = (
 """Suffixes of a predicate's relations, in the order of the kernel's `Role`."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Tables:
     """A vocabulary as the kernel reads it. Domains with equal `numbers` may share a batch."""
 
     vocabulary: Vocabulary
+    equal: Vocabulary
+    """The latest one that was found equal to it, so that the next batch need not compare them again."""
     numbers: tuple[bytes, ...]
     kernel: _kernel.RelationTables
 
@@ -113,7 +115,9 @@ def _kernel_queries(
         tree, goal = resolve(query, spec)
         own = _tables_of(tree.task.domain, spec)
         if own is not tables:
-            vocabulary.check_equal(own.vocabulary)
+            if own.equal is not vocabulary:
+                vocabulary.check_equal(own.vocabulary)
+                own.equal = vocabulary
             if tables is not None and own.numbers != tables.numbers:
                 raise ConfigurationError("graphs of different domains cannot share a batch")
             tables = own
@@ -182,7 +186,7 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
         order=number.get(ORDER, -1),
         level=number.get(LEVEL, -1),
     )
-    return _Tables(vocabulary, tuple(table.tobytes() for table in tables), kernel)
+    return _Tables(vocabulary, vocabulary, tuple(table.tobytes() for table in tables), kernel)
 
 
 def _relation_name(

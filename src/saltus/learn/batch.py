@@ -115,8 +115,11 @@ KEPT_NODES = 600
 KEPT_SLOTS = 8192
 """Graphs of a tree are kept with it if they have at most this many argument slots, which take 8 bytes each."""
 
-Key = tuple[int, State, Goal]
-"""Number of a task, state and goal, on which a tree depends."""
+Key = tuple[int, State, int]
+"""Number of a task, state, and identity of the goal: what a tree depends on.
+
+Transitions of one goal share the object, and a tree that is kept keeps its goal, so that no other has its identity.
+"""
 
 
 class BatchMaker:
@@ -141,7 +144,12 @@ class BatchMaker:
 
     def make(self, transitions: Sequence[Transition], weight: NDArray[np.floating]) -> TrainingBatch:
         """Batch of transitions with these importance weights."""
-        trees = self.trees_of(transitions)
+        return self.encode(self.trees_of(transitions), transitions, weight)
+
+    def encode(
+        self, trees: Sequence[Trees], transitions: Sequence[Transition], weight: NDArray[np.floating]
+    ) -> TrainingBatch:
+        """Batch of transitions with these trees."""
         successors = [entry.after for entry in trees if entry.after is not None]
         graphs = self._graphs_of([*(entry.now for entry in trees), *successors])
         return batch_of(
@@ -183,17 +191,22 @@ class BatchMaker:
                 t.trees.append(trees)
         return [found[id(t)] if id(t) in found else t.trees[0] for t in transitions]
 
-    def _look_ahead(self, keys: Iterable[Key]) -> list[EncodedTree]:
-        """Trees of situations, each made once."""
-        keys = list(keys)
-        found = {key: entry for key in keys if (entry := self._known.get(key)) is not None}
-        missing = [key for key in dict.fromkeys(keys) if key not in found]
-        if missing:
-            situations = [Situation(self.tasks[number], state, goal) for number, state, goal in missing]
-            made = lookahead_batch(situations, self.lookahead, threads=self.threads)
-            for key, tree in zip(missing, made, strict=True):
-                found[key] = self._known[key] = EncodedTree(tree, key[2])
-        return [found[key] for key in keys]
+    def _look_ahead(self, wanted: Iterable[tuple[int, State, Goal]]) -> list[EncodedTree]:
+        """Trees of tasks, states and goals, each made once."""
+        keys: list[Key] = []
+        found: dict[Key, EncodedTree | None] = {}
+        missing: dict[Key, Situation] = {}
+        for number, state, goal in wanted:
+            key = number, state, id(goal)
+            keys.append(key)
+            if key not in found:
+                found[key] = self._known.get(key)
+                if found[key] is None:
+                    missing[key] = Situation(self.tasks[number], state, goal)
+        made = lookahead_batch(list(missing.values()), self.lookahead, threads=self.threads) if missing else []
+        for (key, situation), tree in zip(missing.items(), made, strict=True):
+            found[key] = self._known[key] = EncodedTree(tree, situation.goal)
+        return [entry for key in keys if (entry := found[key]) is not None]
 
     def _graphs_of(self, trees: Sequence[EncodedTree]) -> list[QueryGraphs]:
         """Graphs of trees; small ones are kept with their tree."""

@@ -136,12 +136,12 @@ class Padded:
 
 
 def find_bucket(
-    buckets: Buckets[StepSize, DeviceBatch], batch: TrainingBatch, relations: GroupedRelations
+    buckets: Buckets[StepSize, DeviceBatch], batch: TrainingBatch, arities: NDArray[np.int32]
 ) -> StepBucket:
     """The bucket that a batch is padded to, made if there is none that it fits."""
     size = StepSize(
-        now=LayoutSize.of_batch(batch.now, relations, len(batch)),
-        after=LayoutSize.of_batch(batch.after, relations, len(batch)),
+        now=LayoutSize.of_batch(batch.now, arities, len(batch)),
+        after=LayoutSize.of_batch(batch.after, arities, len(batch)),
         samples=len(batch),
         after_width=int(batch.after_count.max()),
         depth_width=int(batch.depth_count.max()),
@@ -151,7 +151,7 @@ def find_bucket(
         return found
     size = size.enlarged()
     cutter = measuring_cutter()
-    arrays = StepArrays.cut(size, relations, cutter)
+    arrays = StepArrays.cut(size, grouped_relations(tuple(arities.tolist())), cutter)
     return buckets.add(size, cutter.used, (spans_of(arrays.now), spans_of(arrays.after)))
 
 
@@ -180,7 +180,7 @@ class RecordedStep:
 
     def prepare(self, batch: TrainingBatch) -> Padded:
         """The batch padded to a bucket, in pinned memory."""
-        bucket = find_bucket(self.buckets, batch, self.relations)
+        bucket = find_bucket(self.buckets, batch, self.arities)
         memory = torch.empty(bucket.nbytes, dtype=torch.uint8, pin_memory=True)
         fill_step(memory.numpy(), bucket, batch, self.arities)
         return Padded(bucket, memory)

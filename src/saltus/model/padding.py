@@ -9,7 +9,7 @@ padded.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -62,11 +62,6 @@ class GroupSize:
     tiles: int
     pieces: int
 
-    @classmethod
-    def of(cls, rows: Sequence[int]) -> GroupSize:
-        """Size of a group whose relations have so many rows."""
-        return cls(sum(rows), sum(-(-n // TILE) for n in rows), sum(-(-n // PIECE) for n in rows))
-
 
 @dataclass(frozen=True)
 class LayoutSize:
@@ -82,11 +77,13 @@ class LayoutSize:
     groups: tuple[GroupSize, ...]
 
     @classmethod
-    def of_batch(cls, batch: BatchArrays | None, relations: GroupedRelations, graphs: int) -> LayoutSize:
+    def of_batch(cls, batch: BatchArrays | None, arities: NDArray[np.int32], graphs: int) -> LayoutSize:
         """Size of the layout of a batch, None for one without graphs; `graphs` is their number in a full batch."""
+        offset = batch.relation_offset if batch is not None else np.zeros(len(arities) + 1, np.int64)
+        numbers = iter(_kernel.group_sizes(offset, arities, TILE, PIECE).tolist())
+        groups = tuple(GroupSize(*sizes) for sizes in zip(numbers, numbers, numbers, strict=True))
         if batch is None:
-            return cls(1, 0, graphs, 0, 0, 0, tuple(GroupSize(0, 0, 0) for _ in relations))
-        offset = batch.relation_offset.tolist()
+            return cls(1, 0, graphs, 0, 0, 0, groups)
         return cls(
             nodes=batch.node_count + 1,
             slots=len(batch.arguments),
@@ -94,7 +91,7 @@ class LayoutSize:
             objects=int(batch.object_count.sum()),
             candidates=len(batch.candidate_node),
             depths=len(batch.depth_node),
-            groups=tuple(GroupSize.of([offset[r + 1] - offset[r] for r in numbers]) for _, numbers in relations),
+            groups=groups,
         )
 
     @classmethod

@@ -69,7 +69,7 @@ class RecordedPass:
             return values[: len(batch.candidate_node)].cpu().numpy()
 
     def _bucket(self, batch: BatchArrays) -> Bucket[LayoutSize, _DeviceLayout]:
-        size = LayoutSize.of_batch(batch, self.relations, batch.graph_count)
+        size = LayoutSize.of_batch(batch, self.arities, batch.graph_count)
         found = self.buckets.find(size)
         if found is not None:
             return found

@@ -220,6 +220,12 @@ nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb
     return result;
 }
 
+std::int64_t find_node(Input<Code> root, Input<std::int64_t> added_offset, Input<Code> added,
+                       Input<std::int64_t> deleted_offset, Input<Code> deleted, Input<Code> state) {
+    return saltus::find_node({view(root), view(added_offset), view(added), view(deleted_offset), view(deleted)},
+                             view(state));
+}
+
 nb::tuple find_colours(const Task& task, Input<Code> state, Input<Code> positive, Input<Code> negative) {
     const Situation situation = make_situation(task, state, positive, negative);
     Symmetry symmetry = find_symmetry(task, situation.state, situation.goal_positive, situation.goal_negative);
@@ -601,6 +607,8 @@ void define_lookahead(nb::module_& module) {
         .def("canonical_state", &canonical_state, "state"_a, "positive"_a, "negative"_a);
     module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "moves"_a,
                "spec"_a, "threads"_a);
+    module.def("find_node", &find_node, "root"_a, "added_offset"_a, "added"_a, "deleted_offset"_a, "deleted"_a,
+               "state"_a);
     module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);
     nb::class_<Roles>(module, "Roles")
         .def("__init__", &make_roles, "task"_a, "positive"_a, "negative"_a, "fixed"_a, "most"_a, nb::keep_alive<1, 2>())

@@ -169,6 +169,14 @@ class Roles:
 def lift_codes(
     small: Task, whole: Task, representatives: NDArray[np.int32], codes: NDArray[np.int64]
 ) -> NDArray[np.int64]: ...
+def find_node(
+    root: NDArray[np.int64],
+    added_offset: NDArray[np.int64],
+    added: NDArray[np.int64],
+    deleted_offset: NDArray[np.int64],
+    deleted: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> int: ...
 def find_colours(
     task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

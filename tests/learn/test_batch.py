@@ -55,9 +55,8 @@ def test_find_gives_the_node_of_a_state(domain: str) -> None:
     for task in small_tasks(domain, 6, of=8):
         tree = lookahead(task)
         for node in range(len(tree)):
-            found = tree.find(tree.state_of(node))
-            assert tree.state_of(found) == tree.state_of(node)
-            assert found <= node
+            state = tree.state_of(node)
+            assert tree.find(state) == next(i for i in range(len(tree)) if tree.state_of(i) == state)
         atoms = task.initial_state.codes
         assert tree.find(State(atoms[: len(atoms) // 3])) == -1
 

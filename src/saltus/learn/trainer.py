@@ -14,6 +14,7 @@ count as reasons to stop, so they leave the weights alone; but their policies ca
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import time
@@ -105,6 +106,21 @@ def quick_switches() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(before)
+
+
+@contextmanager
+def settled_objects() -> Iterator[None]:
+    """Has the garbage collector pass over all objects that exist now, most of which are tasks.
+
+    It would look at them again and again: training makes and keeps many objects. Each time takes as long as dozens of
+    gradient steps on a GPU, on whatever thread happens to be running, and the others wait.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class Trainer:
@@ -215,7 +231,7 @@ class Trainer:
         True, the present episode or validation is given up.
         """
         self._validated_at = time.monotonic()
-        with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches():
+        with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches(), settled_objects():
             if self.is_validation_due and not self.is_validated and not stop():  # it was interrupted
                 validation = self.try_validation(interrupt)
                 if validation is None:

@@ -215,26 +215,11 @@ class QueryGraphs:
     @property
     def slots(self) -> int: ...
 
-_GraphArrays = tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-]
-
-def assemble_graphs(tables: RelationTables, queries: list[tuple[object, ...]], threads: int) -> _GraphArrays: ...
+def assemble_graphs(
+    tables: RelationTables, queries: list[tuple[object, ...]], threads: int
+) -> tuple[NDArray[Any], ...]: ...
 def encode_queries(tables: RelationTables, queries: list[tuple[object, ...]], threads: int) -> list[QueryGraphs]: ...
-def join_batches(batches: list[QueryGraphs]) -> _GraphArrays: ...
+def join_batches(batches: list[QueryGraphs]) -> tuple[NDArray[Any], ...]: ...
 def group_sizes(
     relation_offset: NDArray[np.int64], arity: NDArray[np.int32], tile: int, piece: int
 ) -> NDArray[np.int64]: ...

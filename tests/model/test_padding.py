@@ -29,6 +29,8 @@ from saltus.model.padding import (
     spans_of,
 )
 
+pytestmark = pytest.mark.kernel
+
 ARITIES = (1, 2, 2, 3, 1, 3)
 ARRAY = np.array(ARITIES, np.int32)
 RELATIONS = ((1, (0, 4)), (2, (1, 2)), (3, (3, 5)))

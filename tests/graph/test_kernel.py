@@ -158,6 +158,18 @@ def test_large_batches_use_threads(kind: str) -> None:
     assert np.array_equal(np.argsort(one.slot_position), np.argsort(one.arguments, kind="stable"))
 
 
+def test_only_graphs_of_one_vocabulary_are_joined() -> None:
+    task = rich_task()
+    made = []
+    for kind in ("ad", "ext"):
+        spec = EncodingSpec(kind, negative_goals=True)
+        vocabulary = Vocabulary.of(task.domain, spec)
+        made += encode_queries(random_queries(task, spec, random.Random(5), 1), vocabulary, spec)
+    for entries in (made, []):
+        with pytest.raises(ValueError, match=r"different domains|no batch"):
+            join(entries, vocabulary)
+
+
 @pytest.mark.parametrize("kind", sorted(ENCODINGS))
 def test_batching_is_the_union(kind: str) -> None:
     """A batch holds the atoms of its queries' own batches, shifted by the nodes before."""

@@ -103,6 +103,17 @@ void check_query(const RelationTables& tables, const GraphQuery& query) {
 
 // -- the batch -------------------------------------------------------------------------------------------------------
 
+// About the number of atoms that a query's graphs have, without static ones.
+std::int64_t work_of(const RelationTables& tables, const GraphQuery& query) {
+    const std::size_t codes = query.state.size() + query.goal_positive.size();
+    return static_cast<std::int64_t>(query.added.size() + query.deleted.size() +
+                                     codes * (tables.parts.is_joint ? 1 : query.nodes()));
+}
+
+std::size_t worthwhile_threads(std::int64_t work, std::int32_t threads) {
+    return index(std::max<std::int64_t>(1, std::min<std::int64_t>(threads, 1 + work / kWorthAThread)));
+}
+
 // A graph's query, its candidate (0: the root or all candidates), and its place in the batch.
 struct Place {
     std::size_t query = 0;
@@ -120,11 +131,7 @@ public:
 
     GraphBatch run() {
         std::int64_t work = 0;
-        for (const GraphQuery& query : queries_) {
-            const std::size_t codes = query.state.size() + query.goal_positive.size();
-            work += static_cast<std::int64_t>(query.added.size() + query.deleted.size() +
-                                              codes * (tables_.parts.is_joint ? 1 : query.nodes()));
-        }
+        for (const GraphQuery& query : queries_) work += work_of(tables_, query);
         in_parallel(queries_.size(), work, [&](std::size_t i) { check_query(tables_, queries_[i]); });
         for (const GraphQuery& query : queries_) {
             goals_.emplace_back(query);
@@ -143,8 +150,7 @@ private:
     // Runs the body for every i below `count`, on as many threads as the work is worth.
     template <typename Body>
     void in_parallel(std::size_t count, std::int64_t work, Body&& body) const {
-        const auto threads = std::min<std::int64_t>(threads_, 1 + work / kWorthAThread);
-        run_parallel(count, static_cast<std::size_t>(std::max<std::int64_t>(1, threads)), body);
+        run_parallel(count, worthwhile_threads(work, threads_), body);
     }
 
     template <typename Sink>
@@ -231,7 +237,7 @@ private:
         for (std::size_t i = 1; i < places_.size(); ++i)
             places_[i].first_slot = places_[i - 1].first_slot + places_[i - 1].slots;
         batch_.arguments.resize(index(slots));
-        batch_.slot_order.resize(index(slots));
+        batch_.slot_position.resize(index(slots));
         batch_.slot_offset.resize(index(batch_.graph_offset.back()) + 1);
         batch_.slot_offset.back() = static_cast<std::int32_t>(slots);
     }
@@ -257,7 +263,7 @@ private:
         }
         for (std::size_t r = 0; r < relations_; ++r)
             for (const std::int32_t* at = arguments + start[r]; at != end[r]; ++at)
-                batch_.slot_order[index(next[index(*at - base)]++)] = static_cast<std::int32_t>(at - arguments);
+                batch_.slot_position[index(at - arguments)] = next[index(*at - base)]++;
     }
 
     const RelationTables& tables_;
@@ -277,6 +283,101 @@ private:
 GraphBatch assemble_graphs(const RelationTables& tables, std::span<const GraphQuery> queries, std::int32_t threads) {
     check_parts(tables.parts);
     return Assembly(tables, queries, threads).run();
+}
+
+std::vector<GraphBatch> encode_queries(const RelationTables& tables, std::span<const GraphQuery> queries,
+                                       std::int32_t threads) {
+    check_parts(tables.parts);
+    std::vector<GraphBatch> encoded(queries.size());
+    std::int64_t work = 0;
+    for (const GraphQuery& query : queries) work += work_of(tables, query);
+    run_parallel(queries.size(), worthwhile_threads(work, threads),
+                 [&](std::size_t i) { encoded[i] = Assembly(tables, queries.subspan(i, 1), 1).run(); });
+    return encoded;
+}
+
+GraphBatch join_batches(std::span<const GraphBatch* const> batches) {
+    require(!batches.empty(), "no batch to join");
+    const std::size_t relations = batches.front()->argument_offset.size() - 1;
+    std::int64_t nodes = 0;
+    std::int64_t slots = 0;
+    std::size_t graphs = 0, candidates = 0, depths = 0, queries = 0;
+    for (const GraphBatch* part : batches) {
+        require(part->argument_offset.size() == relations + 1, "graphs of different domains cannot share a batch");
+        nodes += part->graph_offset.back();
+        slots += part->argument_offset.back();
+        graphs += part->object_count.size();
+        candidates += part->candidate_node.size();
+        depths += part->depth_node.size();
+        queries += part->candidate_offset.size() - 1;
+    }
+    if (nodes > kMaxIndex) throw std::overflow_error("nodes");
+    if (slots > kMaxIndex) throw std::overflow_error("arguments");
+
+    GraphBatch joined;
+    joined.arguments.resize(index(slots));
+    joined.slot_position.resize(index(slots));
+    joined.relation_offset.resize(relations + 1, 0);
+    joined.argument_offset.resize(relations + 1, 0);
+    joined.slot_offset.reserve(index(nodes) + 1);
+    for (auto* offset : {&joined.graph_offset, &joined.object_count}) offset->reserve(graphs + 1);
+    joined.candidate_offset.reserve(queries + 1);
+    for (auto* array : {&joined.candidate_node, &joined.candidate_graph, &joined.source_graph})
+        array->reserve(candidates);
+    for (auto* array : {&joined.depth_node, &joined.depth_graph, &joined.depth_value}) array->reserve(depths);
+
+    std::int64_t at = 0;
+    auto copy_shifted = [](const std::int32_t* from, std::int64_t count, std::int32_t shift, std::int32_t* to) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] + shift;
+    };
+    for (std::size_t r = 0; r < relations; ++r) {
+        std::int32_t node = 0;
+        std::int32_t slot = 0;
+        std::int64_t atoms = 0;
+        for (const GraphBatch* part : batches) {
+            const std::int64_t first = part->argument_offset[r];
+            const std::int64_t count = part->argument_offset[r + 1] - first;
+            copy_shifted(part->arguments.data() + first, count, node, joined.arguments.data() + at);
+            copy_shifted(part->slot_position.data() + first, count, slot, joined.slot_position.data() + at);
+            at += count;
+            atoms += part->relation_offset[r + 1] - part->relation_offset[r];
+            node += part->graph_offset.back();
+            slot += static_cast<std::int32_t>(part->argument_offset.back());
+        }
+        joined.relation_offset[r + 1] = joined.relation_offset[r] + atoms;
+        joined.argument_offset[r + 1] = at;
+    }
+
+    std::int32_t node = 0;
+    std::int32_t slot = 0;
+    joined.candidate_offset.push_back(0);
+    // All but the last entry of an array of offsets, which is the first one of the next batch.
+    auto append_offsets = [](auto& to, const auto& from, auto shift) {
+        std::transform(from.begin(), from.end() - 1, std::back_inserter(to), [=](auto value) { return value + shift; });
+    };
+    auto append = [](auto& to, const auto& from, std::int32_t shift) {
+        std::transform(from.begin(), from.end(), std::back_inserter(to), [=](auto value) { return value + shift; });
+    };
+    for (const GraphBatch* part : batches) {
+        const std::int32_t graph = narrow(joined.object_count.size());
+        const auto candidate = static_cast<std::int64_t>(joined.candidate_node.size());
+        append_offsets(joined.graph_offset, part->graph_offset, node);
+        append_offsets(joined.slot_offset, part->slot_offset, slot);
+        append(joined.object_count, part->object_count, 0);
+        for (std::size_t i = 1; i < part->candidate_offset.size(); ++i)
+            joined.candidate_offset.push_back(candidate + part->candidate_offset[i]);
+        for (std::int32_t own : part->candidate_node) joined.candidate_node.push_back(own < 0 ? own : own + node);
+        append(joined.candidate_graph, part->candidate_graph, graph);
+        append(joined.source_graph, part->source_graph, graph);
+        append(joined.depth_node, part->depth_node, node);
+        append(joined.depth_graph, part->depth_graph, graph);
+        append(joined.depth_value, part->depth_value, 0);
+        node += part->graph_offset.back();
+        slot += static_cast<std::int32_t>(part->argument_offset.back());
+    }
+    joined.graph_offset.push_back(node);
+    joined.slot_offset.push_back(slot);
+    return joined;
 }
 
 }  // namespace saltus

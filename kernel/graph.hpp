@@ -96,7 +96,7 @@ struct GraphBatch {
     std::vector<std::int64_t> relation_offset;
     std::vector<std::int64_t> argument_offset;
     std::vector<std::int32_t> arguments;
-    std::vector<std::int32_t> slot_order;
+    std::vector<std::int32_t> slot_position;
     std::vector<std::int32_t> slot_offset;
     std::vector<std::int64_t> candidate_offset;
     std::vector<std::int32_t> candidate_node;
@@ -106,6 +106,14 @@ struct GraphBatch {
     std::vector<std::int32_t> depth_graph;
     std::vector<std::int32_t> depth_value;
 };
+
+// Graphs of each query as a batch of their own; independent of the number of threads. Throws as `assemble_graphs` does.
+std::vector<GraphBatch> encode_queries(const RelationTables& tables, std::span<const GraphQuery> queries,
+                                       std::int32_t threads);
+
+// Batch of the graphs of several batches of one vocabulary, of which there must be at least one: equal to assembling
+// their queries at once. Throws std::overflow_error as `assemble_graphs` does.
+GraphBatch join_batches(std::span<const GraphBatch* const> batches);
 
 // Batch of all queries' graphs; independent of the number of threads. Throws std::overflow_error if nodes or arguments
 // cannot be numbered in 32 bits, std::invalid_argument if a tree's arrays do not fit its task.

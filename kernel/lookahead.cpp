@@ -1,6 +1,7 @@
 #include "lookahead.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include "interrupt.hpp"
@@ -42,6 +43,28 @@ std::vector<Tree> lookahead_batch(std::span<const Situation> situations, const S
     };
     run_parallel(situations.size(), static_cast<std::size_t>(std::max(1, threads)), look, wait);
     return trees;
+}
+
+std::int64_t find_node(const TreeStates& tree, std::span<const Code> state) {
+    auto fits = [](std::span<const std::int64_t> offset, std::size_t size) {
+        return !offset.empty() && offset.front() == 0 && offset.back() == static_cast<std::int64_t>(size) &&
+               std::is_sorted(offset.begin(), offset.end());
+    };
+    if (!fits(tree.added_offset, tree.added.size()) || !fits(tree.deleted_offset, tree.deleted.size()) ||
+        tree.added_offset.size() != tree.deleted_offset.size())
+        throw std::invalid_argument("find_node: offsets do not fit");
+    std::vector<Code> added, deleted;
+    std::set_difference(state.begin(), state.end(), tree.root.begin(), tree.root.end(), std::back_inserter(added));
+    std::set_difference(tree.root.begin(), tree.root.end(), state.begin(), state.end(), std::back_inserter(deleted));
+    auto equal = [](std::span<const Code> codes, std::span<const std::int64_t> offset, std::size_t node,
+                    const std::vector<Code>& wanted) {
+        return std::equal(codes.begin() + offset[node], codes.begin() + offset[node + 1], wanted.begin(), wanted.end());
+    };
+    for (std::size_t node = 0; node + 1 < tree.added_offset.size(); ++node)
+        if (equal(tree.added, tree.added_offset, node, added) &&
+            equal(tree.deleted, tree.deleted_offset, node, deleted))
+            return static_cast<std::int64_t>(node);
+    return -1;
 }
 
 }  // namespace saltus

@@ -68,6 +68,18 @@ struct Tree {
 
 Tree lookahead(const Situation& situation, const Spec& spec);
 
+// The states of a tree: differences from the root, as in `Tree`.
+struct TreeStates {
+    std::span<const Code> root;
+    std::span<const std::int64_t> added_offset;
+    std::span<const Code> added;
+    std::span<const std::int64_t> deleted_offset;
+    std::span<const Code> deleted;
+};
+
+// First node with this state, -1 if there is none. Throws std::invalid_argument if the arrays do not fit each other.
+std::int64_t find_node(const TreeStates& tree, std::span<const Code> state);
+
 // Many lookaheads on several threads; the trees do not depend on the number of threads.
 std::vector<Tree> lookahead_batch(std::span<const Situation> situations, const Spec& spec, std::int32_t threads);
 

@@ -186,6 +186,14 @@ def relaxed_search(
     goal_share: int,
     check: Callable[[], None],
 ) -> tuple[bool, NDArray[np.int32], int]: ...
+def find_node(
+    root: NDArray[np.int64],
+    added_offset: NDArray[np.int64],
+    added: NDArray[np.int64],
+    deleted_offset: NDArray[np.int64],
+    deleted: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> int: ...
 def find_colours(
     task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
@@ -220,24 +228,34 @@ class RelationTables:
 class GraphTask:
     def __init__(self, task: Task, type_offset: NDArray[np.int64], type_object: NDArray[np.int32]) -> None: ...
 
+class QueryGraphs:
+    @property
+    def slots(self) -> int: ...
+
 def assemble_graphs(
     tables: RelationTables, queries: list[tuple[object, ...]], threads: int
-) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-]: ...
+) -> tuple[NDArray[Any], ...]: ...
+def encode_queries(tables: RelationTables, queries: list[tuple[object, ...]], threads: int) -> list[QueryGraphs]: ...
+def join_batches(batches: list[QueryGraphs]) -> tuple[NDArray[Any], ...]: ...
+def group_sizes(
+    relation_offset: NDArray[np.int64], arity: NDArray[np.int32], tile: int, piece: int
+) -> NDArray[np.int64]: ...
+def fill_layout(
+    graph_offset: NDArray[np.int32],
+    object_count: NDArray[np.int32],
+    argument_offset: NDArray[np.int64],
+    arguments: NDArray[np.int32],
+    slot_position: NDArray[np.int32],
+    slot_offset: NDArray[np.int32],
+    candidate_node: NDArray[np.int32],
+    candidate_graph: NDArray[np.int32],
+    depth_node: NDArray[np.int32],
+    arity: NDArray[np.int32],
+    tile: int,
+    piece: int,
+    block: NDArray[np.uint8],
+    spans: NDArray[np.int64],
+) -> None: ...
 
 class Network:
     def __init__(

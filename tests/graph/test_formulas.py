@@ -316,7 +316,8 @@ def test_arrays_of_the_batch(task: Task) -> None:
     assert batch.depth_value.tolist() == [1, 2, 1, 2]
     assert batch.atoms(vocabulary.number["link"]).tolist() == [[0, 1], [1, 2], [9, 10], [10, 11]]
     assert batch.atoms(vocabulary.number["SD"]).tolist() == [[4, 7], [5, 7], [6, 8], [13, 16], [14, 16], [15, 17]]
-    slots = [batch.slot_order[batch.slot_offset[v] : batch.slot_offset[v + 1]].tolist() for v in range(18)]
+    order = np.argsort(batch.slot_position)
+    slots = [order[batch.slot_offset[v] : batch.slot_offset[v + 1]].tolist() for v in range(18)]
     for node, own in enumerate(slots):
         assert own == np.flatnonzero(batch.arguments == node).tolist()
 

@@ -16,7 +16,19 @@ from tests.random_tasks import random_tasks
 from tests.tasks import rich_task, task_of
 
 from saltus.errors import SaltusError
-from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, GraphBatch, Query, Vocabulary, assemble, encode, reference
+from saltus.graph import (
+    ENCODINGS,
+    NULLARY,
+    EncodingSpec,
+    GraphBatch,
+    Query,
+    Vocabulary,
+    assemble,
+    encode,
+    encode_queries,
+    join,
+    reference,
+)
 from saltus.graph.encodings import DEPTH_UNITS
 from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead, random_action, successor_state
 from saltus.lookahead import reference as lookahead_reference
@@ -44,6 +56,8 @@ def check(queries: list[Query], spec: EncodingSpec, domain_task: Task) -> None:
     slow = reference.batch(queries, vocabulary, spec)
     for threads in (1, 3):
         assert_same(assemble(queries, vocabulary, spec, threads=threads), slow)
+        encoded = encode_queries(queries, vocabulary, spec, threads=threads)
+        assert_same(join(encoded, vocabulary), slow)
 
 
 @st.composite
@@ -140,7 +154,20 @@ def test_large_batches_use_threads(kind: str) -> None:
     assert len(one.arguments) > 200_000
     assert_same(assemble(queries, vocabulary, spec, threads=4), one)
     assert_same(assemble(queries, vocabulary, spec), one)
-    assert np.array_equal(one.slot_order, np.argsort(one.arguments, kind="stable"))
+    assert_same(join(encode_queries(queries, vocabulary, spec, threads=4), vocabulary), one)
+    assert np.array_equal(np.argsort(one.slot_position), np.argsort(one.arguments, kind="stable"))
+
+
+def test_only_graphs_of_one_vocabulary_are_joined() -> None:
+    task = rich_task()
+    made = []
+    for kind in ("ad", "ext"):
+        spec = EncodingSpec(kind, negative_goals=True)
+        vocabulary = Vocabulary.of(task.domain, spec)
+        made += encode_queries(random_queries(task, spec, random.Random(5), 1), vocabulary, spec)
+    for entries in (made, []):
+        with pytest.raises(ValueError, match=r"different domains|no batch"):
+            join(entries, vocabulary)
 
 
 @pytest.mark.parametrize("kind", sorted(ENCODINGS))

@@ -14,7 +14,7 @@ from tests.policy.test_rollout import chain
 from tests.tolls import toll_road
 
 from saltus.errors import ConfigurationError
-from saltus.learn.batch import make_training_batch
+from saltus.learn.batch import BatchMaker
 from saltus.learn.config import TrainingSpec, load_configuration
 from saltus.learn.experience import collect, jump_cost, search, transitions_of
 from saltus.learn.folder import save_policy_of
@@ -83,7 +83,7 @@ def test_costs_reach_the_targets_of_a_batch() -> None:
         found.costs[:] = [trainer.cost.of(tree, node)]
         entries += transitions_of(found, Goal(found.states[1].codes), 0, 1, reached=True, discount=0.9)
     specs = configuration.lookahead, trainer.vocabulary, configuration.encoding
-    batch = make_training_batch([task], entries, np.ones(3), *specs)
+    batch = BatchMaker([task], *specs).make(entries, np.ones(3))
     assert batch.cost.tolist() == [1.0, 3.0, 4.0]
     network = trainer.learner.network
     now = make_layout(batch.now, network.arities)

@@ -7,7 +7,6 @@ import pytest
 import torch
 from tests.learn.small import small_tasks
 
-from saltus.learn.batch import make_training_batch
 from saltus.learn.config import load_configuration
 from saltus.learn.learner import Learner, StepResult, batch_tensors
 from saltus.learn.trainer import Trainer, make_network
@@ -30,11 +29,7 @@ def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> 
     batches = []
     for _ in range(12):
         _, transitions, weight = source._draw()
-        batches.append(
-            make_training_batch(
-                tasks, transitions, weight, configuration.lookahead, source.vocabulary, configuration.encoding
-            )
-        )
+        batches.append(source._batches.make(transitions, weight))
     learners = [Learner(make_network(configuration, source.vocabulary, 1), configuration, "cuda") for _ in range(2)]
     recorded, ordinary = learners
     assert recorded.recorded is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import itertools
+import sys
 from collections.abc import Iterator, Sequence
 from time import perf_counter as clock
 from types import SimpleNamespace
@@ -82,6 +84,17 @@ def test_the_report_of_an_episode_names_every_loss() -> None:
     assert {"td", "bounds", "rank", "td_error"} == set(report.losses) <= set(values)
     assert values["loss"] == pytest.approx(values["td"] + values["bounds"] + 0.5 * values["rank"])
     assert "losses" not in values
+
+
+def test_the_interpreter_is_as_before_once_training_has_ended() -> None:
+    before = gc.get_freeze_count(), sys.getswitchinterval()
+    trainer = Trainer(load_configuration("tiny", ["episodes=2", "steps=1"]), small_tasks("blocksworld", 4), seed=0)
+    events = trainer.train()
+    next(events)
+    assert gc.get_freeze_count() > before[0]
+    assert sys.getswitchinterval() < before[1]
+    events.close()  # type: ignore[attr-defined]
+    assert (gc.get_freeze_count(), sys.getswitchinterval()) == (0, before[1])
 
 
 def test_nobody_elses_random_numbers_change() -> None:

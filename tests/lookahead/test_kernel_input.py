@@ -272,6 +272,19 @@ def test_domains_of_variables_are_checked(domain: int) -> None:
         )
 
 
+@pytest.mark.parametrize("offset", [[], [0, 2], [0, 2, 1, 1], [-1, 0, 1, 1], [0, 1, 1, 2], [1, 1, 1, 1]])
+def test_find_node_checks_the_offsets(offset: list[int]) -> None:
+    """Three nodes: the root, one with atom 7 added, and one with atom 3 deleted."""
+    codes = [np.array(values, np.int64) for values in ([3, 5], [0, 0, 1, 1], [7], [0, 0, 0, 1], [3])]
+    for number, state in enumerate(([3, 5], [3, 5, 7], [5])):
+        assert _kernel.find_node(*codes, np.array(state, np.int64)) == number
+    assert _kernel.find_node(*codes, np.array([3, 7], np.int64)) == -1
+    for i in (1, 3):
+        changed = [np.array(offset, np.int64) if k == i else entry for k, entry in enumerate(codes)]
+        with pytest.raises(ValueError, match="offsets"):
+            _kernel.find_node(*changed, codes[0])
+
+
 def test_pick_action_checks_schema_and_index() -> None:
     task = rich_task()
     copy, codes = kernel_task(task), task.initial_state.codes

@@ -21,7 +21,7 @@ class RandomBatch:
     relation_offset: NDArray[np.int64]
     arguments: NDArray[np.int32]
     argument_offset: NDArray[np.int64]
-    slot_order: NDArray[np.int32]
+    slot_position: NDArray[np.int32]
     slot_offset: NDArray[np.int32]
     candidate_offset: NDArray[np.int64]
     candidate_node: NDArray[np.int32]
@@ -54,7 +54,7 @@ def random_batch(
             picks.append(offset[graph] + rng.integers(0, top, (int(rng.integers(0, atoms)), arity)))
         rows.append(np.concatenate(picks))
     arguments = np.concatenate([entry.reshape(-1) for entry in rows]).astype(np.int32)
-    order = np.argsort(arguments, kind="stable").astype(np.int32)
+    order = np.argsort(arguments, kind="stable")
     counts = np.bincount(arguments, minlength=offset[-1])
     if parts.is_joint:
         candidate_graph = np.repeat(np.arange(graphs), sizes)
@@ -76,7 +76,7 @@ def random_batch(
         relation_offset=np.concatenate([[0], np.cumsum([len(entry) for entry in rows])]).astype(np.int64),
         arguments=arguments,
         argument_offset=np.concatenate([[0], np.cumsum([entry.size for entry in rows])]).astype(np.int64),
-        slot_order=order,
+        slot_position=np.argsort(order).astype(np.int32),
         slot_offset=np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
         candidate_offset=np.concatenate([[0], np.cumsum(per_query)]).astype(np.int64),
         candidate_node=candidate_node.astype(np.int32),

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 import torch
-from tests.model.random_graphs import random_batch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.model.random_graphs import RandomBatch, random_batch
 
 from saltus.model import Layout, make_layout
 from saltus.model.padding import (
@@ -17,13 +21,18 @@ from saltus.model.padding import (
     device_cutter,
     empty_layout,
     fill_layout,
+    fill_padded,
     grouped_relations,
     host_cutter,
     measuring_cutter,
     padded_layout,
+    spans_of,
 )
 
+pytestmark = pytest.mark.kernel
+
 ARITIES = (1, 2, 2, 3, 1, 3)
+ARRAY = np.array(ARITIES, np.int32)
 RELATIONS = ((1, (0, 4)), (2, (1, 2)), (3, (3, 5)))
 
 
@@ -81,6 +90,72 @@ def test_a_layout_of_nothing_but_padding() -> None:
     assert int(empty.object_offset[-1]) == len(empty.object_node)
     for group in empty.groups:
         assert group.piece_offset.tolist() == [0, 0, len(group.pieces)]
+
+
+def blocks(size: LayoutSize, batch: RandomBatch | None) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """A block of memory that the kernel filled with a batch, and one that the twin filled."""
+    measure = measuring_cutter()
+    spans = spans_of(LayoutArrays.cut(size, RELATIONS, measure))
+    fast, slow = (np.full(measure.used, 77, np.uint8) for _ in range(2))
+    fill_padded(fast, spans, batch, ARRAY)
+    layout = make_layout(batch, ARITIES) if batch is not None else empty_layout(RELATIONS)
+    fill_layout(LayoutArrays.cut(size, RELATIONS, host_cutter(slow)), layout)
+    return fast, slow
+
+
+@given(
+    st.tuples(st.integers(0, 2**32), st.integers(0, 2**32)),
+    st.sampled_from(["ad", "ext", "int"]),
+    st.integers(1, 6),
+    st.sampled_from([3, 20, 1200]),
+    st.integers(0, 2),
+)
+@settings(max_examples=100, deadline=None)
+def test_the_kernel_writes_the_bytes_of_the_twin(
+    seeds: tuple[int, int], encoding: str, graphs: int, atoms: int, room: int
+) -> None:
+    """In a block of the batch's own size and in larger ones, with empty relations and relations of several pieces."""
+    batch, other = (random_batch(seed, ARITIES, encoding, graphs=graphs, atoms=atoms) for seed in seeds)
+    layout = make_layout(batch, ARITIES)
+    size = LayoutSize.of_batch(batch, ARRAY, batch.graph_count)
+    assert size == LayoutSize.of(layout, batch.graph_count)
+    for _ in range(room):
+        size = size.enlarged(keep_graphs=bool(seeds[0] % 2))
+    for entry in (batch, other, None):
+        if LayoutSize.of_batch(entry, ARRAY, 0).fits(size):
+            fast, slow = blocks(size, entry)
+            assert np.array_equal(fast, slow)  # what lies between arrays included
+        else:
+            with pytest.raises(ValueError, match=r"too small|no node"):
+                blocks(size, entry)
+
+
+def test_the_size_of_a_batch_without_graphs() -> None:
+    assert LayoutSize.of_batch(None, ARRAY, 5) == LayoutSize.of(empty_layout(RELATIONS), 5)
+
+
+def test_arrays_outside_of_the_block_are_refused() -> None:
+    batch = random_batch(3, ARITIES, "ad", atoms=70)
+    measure = measuring_cutter()
+    size = LayoutSize.of_batch(batch, ARRAY, batch.graph_count)
+    spans = spans_of(LayoutArrays.cut(size, RELATIONS, measure))
+    memory = np.zeros(measure.used, np.uint8)
+    fill_padded(memory, spans, batch, ARRAY)
+    shifted = spans + np.array([1, 0])
+    negative = spans - np.array([16 * len(memory), 0])
+    for block, wrong, message in (
+        (memory[:-16], spans, "outside"),
+        (memory, negative, "outside"),
+        (memory, shifted, "outside|aligned"),
+        (memory, spans[:-1], "too few"),
+        (memory, np.concatenate([spans, spans[:1]]), "too many"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fill_padded(block, np.ascontiguousarray(wrong), batch, ARRAY)
+    with pytest.raises(ValueError, match="arguments do not fit"):
+        fill_padded(memory, spans, batch, ARRAY[::-1].copy())
+    with pytest.raises(ValueError, match="slot positions"):
+        fill_padded(memory, spans, replace(batch, slot_position=batch.slot_position[1:]), ARRAY)
 
 
 def test_arrays_are_aligned_and_do_not_overlap() -> None:

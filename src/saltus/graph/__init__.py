@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from saltus.later import names_later
 
 if TYPE_CHECKING:
-    from saltus.graph.assemble import assemble
+    from saltus.graph.assemble import QueryGraphs, assemble, encode_queries, join
     from saltus.graph.batch import GraphBatch
     from saltus.graph.encodings import ENCODINGS, NULLARY, Candidate, Encoding, EncodingSpec
     from saltus.graph.query import Query
@@ -20,7 +20,7 @@ else:
     __getattr__ = names_later(
         __name__,
         {
-            "assemble": "assemble",
+            "assemble": "QueryGraphs assemble encode_queries join",
             "batch": "GraphBatch",
             "encodings": "ENCODINGS NULLARY Candidate Encoding EncodingSpec",
             "query": "Query",
@@ -37,9 +37,12 @@ __all__ = [
     "EncodingSpec",
     "GraphBatch",
     "Query",
+    "QueryGraphs",
     "Relation",
     "RelationalGraph",
     "Vocabulary",
     "assemble",
     "encode",
+    "encode_queries",
+    "join",
 ]

@@ -1,7 +1,7 @@
 """Stage `graph`: the fast path. One kernel call builds the graphs of a whole batch of queries on several threads.
 
 Twin: `batch` in `reference.py`. Cost: two passes over the trees' differences, and one copy of the static atoms per
-graph.
+graph. Queries that go into several batches are encoded once (`encode_queries`); joining what came of it costs a copy.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,6 +40,9 @@ from saltus.task import Task
 from saltus.task.cache import PerObject
 from saltus.task.kernel_task import kernel_task
 
+QueryGraphs: TypeAlias = _kernel.QueryGraphs
+"""Graphs of one query, in the kernel's memory."""
+
 _STATE_SUFFIXES = ("", *GOAL_SUFFIXES, *NEGATED_GOAL_SUFFIXES)
 ROLES = (
     *_STATE_SUFFIXES,
@@ -49,11 +53,13 @@ ROLES = (
 """Suffixes of a predicate's relations, in the order of the kernel's `Role`."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Tables:
     """A vocabulary as the kernel reads it. Domains with equal `numbers` may share a batch."""
 
     vocabulary: Vocabulary
+    equal: Vocabulary
+    """The latest one that was found equal to it, so that the next batch need not compare them again."""
     numbers: tuple[bytes, ...]
     kernel: _kernel.RelationTables
 
@@ -62,13 +68,56 @@ def assemble(
     queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec, *, threads: int | None = None
 ) -> GraphBatch:
     """Batch of the queries' graphs. It does not depend on the number of threads (default: one per core)."""
+    kernel, rows = _kernel_queries(queries, vocabulary, spec)
+    try:
+        arrays = _kernel.assemble_graphs(kernel, rows, threads or os.cpu_count() or 1)
+    except OverflowError as error:
+        raise _too_large(error) from error
+    return _batch_of(arrays, vocabulary, len(rows))
+
+
+def encode_queries(
+    queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec, *, threads: int | None = None
+) -> list[QueryGraphs]:
+    """Graphs of each query, to be joined to batches."""
+    kernel, rows = _kernel_queries(queries, vocabulary, spec)
+    try:
+        return _kernel.encode_queries(kernel, rows, threads or os.cpu_count() or 1)
+    except OverflowError as error:
+        raise _too_large(error) from error
+
+
+def join(encoded: Sequence[QueryGraphs], vocabulary: Vocabulary) -> GraphBatch:
+    """Batch of the graphs of at least one query of this vocabulary: what `assemble` makes of the queries."""
+    try:
+        arrays = _kernel.join_batches(list(encoded))
+    except OverflowError as error:
+        raise _too_large(error) from error
+    return _batch_of(arrays, vocabulary, len(encoded))
+
+
+def _batch_of(arrays: tuple[Any, ...], vocabulary: Vocabulary, queries: int) -> GraphBatch:
+    graph_offset, object_count = arrays[:2]
+    return GraphBatch(vocabulary, int(graph_offset[-1]), len(object_count), queries, *arrays)
+
+
+def _too_large(error: OverflowError) -> SaltusError:
+    return SaltusError(f"a batch of graphs has more than 2^31 - 1 {error}; use fewer queries")
+
+
+def _kernel_queries(
+    queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec
+) -> tuple[_kernel.RelationTables, list[tuple[object, ...]]]:
+    """Tables and queries as the kernel reads them."""
     tables: _Tables | None = None
     rows: list[tuple[object, ...]] = []
     for query in queries:
         tree, goal = resolve(query, spec)
         own = _tables_of(tree.task.domain, spec)
         if own is not tables:
-            vocabulary.check_equal(own.vocabulary)
+            if own.equal is not vocabulary:
+                vocabulary.check_equal(own.vocabulary)
+                own.equal = vocabulary
             if tables is not None and own.numbers != tables.numbers:
                 raise ConfigurationError("graphs of different domains cannot share a batch")
             tables = own
@@ -90,13 +139,7 @@ def assemble(
                 tree.deleted,
             )
         )
-    kernel = tables.kernel if tables is not None else _build_tables(None, vocabulary, spec).kernel
-    try:
-        arrays = _kernel.assemble_graphs(kernel, rows, threads or os.cpu_count() or 1)
-    except OverflowError as error:
-        raise SaltusError(f"a batch of graphs has more than 2^31 - 1 {error}; use fewer queries") from error
-    graph_offset, object_count = arrays[:2]
-    return GraphBatch(vocabulary, int(graph_offset[-1]), len(object_count), len(rows), *arrays)
+    return tables.kernel if tables is not None else _build_tables(None, vocabulary, spec).kernel, rows
 
 
 def _no_tables(domain: Domain) -> dict[EncodingSpec, _Tables]:
@@ -143,7 +186,7 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
         order=number.get(ORDER, -1),
         level=number.get(LEVEL, -1),
     )
-    return _Tables(vocabulary, tuple(table.tobytes() for table in tables), kernel)
+    return _Tables(vocabulary, vocabulary, tuple(table.tobytes() for table in tables), kernel)
 
 
 def _relation_name(

@@ -1,8 +1,8 @@
 """Stage `graph`: many graphs as one, in flat arrays that suit the model.
 
 All graphs of all queries form one graph, with nodes numbered graph by graph. Atoms are ordered by relation, and within
-a relation by graph. An argument slot is an index into `arguments`; `slot_order` lists the slots by the node they hold,
-so that the messages to a node are adjacent and can be reduced without atomics.
+a relation by graph. An argument slot is an index into `arguments`; `slot_position` sorts the slots by the node they
+hold, so that the messages to a node are adjacent and can be reduced without atomics.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class GraphBatch:
     """[relations + 1]: first argument of every relation."""
     arguments: NDArray[np.int32] = field(repr=False)
     """[slots]: nodes, one row of the relation's arity per atom."""
-    slot_order: NDArray[np.int32] = field(repr=False)
-    """[slots]: slots sorted by node, those of one node ascending."""
+    slot_position: NDArray[np.int32] = field(repr=False)
+    """[slots]: place of every slot among all slots sorted by node, those of one node in their own order."""
     slot_offset: NDArray[np.int32] = field(repr=False)
-    """[nodes + 1]: first entry of every node in `slot_order`."""
+    """[nodes + 1]: place of the first slot of every node."""
     candidate_offset: NDArray[np.int64] = field(repr=False)
     """[queries + 1]: first candidate of every query; candidate i of a query is node i + 1 of its tree."""
     candidate_node: NDArray[np.int32] = field(repr=False)

@@ -233,7 +233,7 @@ def batch(queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec) 
         relation_offset=np.cumsum([0, *sizes], dtype=np.int64),
         argument_offset=np.cumsum([0, *(n * arity for n, arity in zip(sizes, arities, strict=True))], dtype=np.int64),
         arguments=arguments,
-        slot_order=np.argsort(arguments, kind="stable").astype(np.int32),
+        slot_position=np.argsort(np.argsort(arguments, kind="stable")).astype(np.int32),
         slot_offset=np.cumsum([0, *np.bincount(arguments, minlength=first_node[-1])]).astype(np.int32),
         candidate_offset=np.cumsum([0, *(len(tree) - 1 for tree, _ in queries)], dtype=np.int64),
         candidate_node=np.ascontiguousarray(columns[0]),

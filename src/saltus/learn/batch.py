@@ -1,23 +1,26 @@
 """Stage `learn`: a batch of transitions as graphs, ready for the network.
 
 A transition needs two lookaheads: one from its state, for the Q-value of the jump, and one from its successor, for the
-value that the Q-value is compared with. A successor that is a goal or a dead end needs none. Trees take one or two
-kernel calls, graphs take two, all of them off the learning thread.
+value that the Q-value is compared with. A successor that is a goal or a dead end needs none. Transitions are drawn
+several times, and the successor of one is the state of the next in its trajectory: so trees and their graphs are made
+once and kept as long as a transition that needs them. A batch takes one to three kernel calls for what is missing and
+two that join graphs, all of them off the learning thread. Twin: `batch_reference.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus.errors import SaltusError
-from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
+from saltus.graph import EncodingSpec, GraphBatch, QueryGraphs, Vocabulary, encode_queries, join
 from saltus.learn.experience import Final, Transition
 from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
-from saltus.task import Task
+from saltus.task import Goal, State, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,84 +53,28 @@ class TrainingBatch:
         return len(self.chosen)
 
 
-@dataclass(frozen=True, eq=False)
-class Trees:
-    """Lookahead trees of a transition."""
-
-    now: LookaheadTree
-    node: int
-    """Node of `now` that was jumped to."""
-    after: LookaheadTree | None
-    """Tree of the successor; None for a goal or a dead end."""
-
-
-KEPT_NODES = 600
-"""Both trees of a transition are kept with it if they have at most this many nodes together.
-
-Transitions with their original goal are few and drawn often: on a domain with small trees, keeping them halves the time
-that batches take.
-"""
-
-
-def trees_of(
-    tasks: Sequence[Task], transitions: Sequence[Transition], spec: LookaheadSpec, threads: int | None
-) -> list[Trees]:
-    """Trees of transitions. Small ones are kept with their transition.
-
-    A relabelled goal changes the features and so the tree. If the successor is missing from the tree for the new goal,
-    the tree for the original goal is used instead, and encoded with the new goal.
-    """
-    missing = list({id(t): t for t in transitions if not t.trees}.values())
-    found: dict[int, Trees] = {}
-    if missing:
-        going = [t for t in missing if t.final is Final.NO]
-        situations = [Situation(tasks[t.task], t.state, t.goal) for t in missing]
-        situations += [Situation(tasks[t.task], t.successor, t.goal) for t in going]
-        made = lookahead_batch(situations, spec, threads=threads)
-        after = {id(t): tree for t, tree in zip(going, made[len(missing) :], strict=True) if len(tree) > 1}
-        now = made[: len(missing)]
-        nodes = [tree.find(t.successor) for tree, t in zip(now, missing, strict=True)]
-        absent = [i for i, node in enumerate(nodes) if node <= 0]
-        if absent:
-            situations = [Situation(tasks[t.task], t.state, t.tree_goal) for t in (missing[i] for i in absent)]
-            for i, tree in zip(absent, lookahead_batch(situations, spec, threads=threads), strict=True):
-                now[i], nodes[i] = tree, tree.find(missing[i].successor)
-                if nodes[i] <= 0:
-                    raise SaltusError("the successor of a transition is missing from its own lookahead tree")
-        for t, tree, node in zip(missing, now, nodes, strict=True):
-            entry = found[id(t)] = Trees(tree, node, after.get(id(t)))
-            if len(tree) + (len(entry.after) if entry.after is not None else 0) <= KEPT_NODES:
-                t.trees.append(entry)
-    return [found[id(t)] if id(t) in found else t.trees[0] for t in transitions]
-
-
-def make_training_batch(
-    tasks: Sequence[Task],
+def batch_of(
+    now: GraphBatch,
+    after: GraphBatch | None,
+    nodes: Sequence[int],
+    after_sizes: Sequence[int],
     transitions: Sequence[Transition],
     weight: NDArray[np.floating],
-    lookahead: LookaheadSpec,
-    vocabulary: Vocabulary,
-    encoding: EncodingSpec,
-    *,
-    threads: int | None = None,
 ) -> TrainingBatch:
-    """Batch of transitions with these importance weights."""
-    trees = trees_of(tasks, transitions, lookahead, threads)
-    queries = [(entry.now, t.goal) for entry, t in zip(trees, transitions, strict=True)]
-    now = assemble(queries, vocabulary, encoding, threads=threads)
-    successors = [(entry.after, None) for entry in trees if entry.after is not None]
-    after = assemble(successors, vocabulary, encoding, threads=threads) if successors else None
-    count = np.array([len(entry.after) - 1 if entry.after is not None else 0 for entry in trees], np.int64)
+    """Batch of transitions whose graphs are known.
+
+    `nodes` are those that were jumped to, `after_sizes` the sizes of the successors' trees; 0 where there is none.
+    """
+    count = np.maximum(np.array(after_sizes, np.int64) - 1, 0)
     final = np.array([int(t.final) for t in transitions], np.int64)
     final[(final == int(Final.NO)) & (count == 0)] = int(Final.DEAD_END)
-    first = np.cumsum(count) - count
     # Only graphs that all candidates of a query share have depth nodes, so the graph's number is the sample's.
-    depths = np.bincount(now.depth_graph, minlength=len(trees)).astype(np.int64)
+    depths = np.bincount(now.depth_graph, minlength=len(nodes)).astype(np.int64)
     return TrainingBatch(
         now=now,
         after=after,
-        chosen=now.candidate_offset[:-1] + np.array([entry.node - 1 for entry in trees], np.int64),
-        after_first=first,
+        chosen=now.candidate_offset[:-1] + np.array(nodes, np.int64) - 1,
+        after_first=np.cumsum(count) - count,
         after_count=count,
         final=final,
         bound=np.array([t.bound for t in transitions], np.float32),
@@ -136,3 +83,140 @@ def make_training_batch(
         depth_first=np.cumsum(depths) - depths,
         depth_count=depths,
     )
+
+
+@dataclass(eq=False)
+class EncodedTree:
+    """A lookahead tree, the goal that it is encoded with, and its graphs once a batch has needed them."""
+
+    tree: LookaheadTree
+    goal: Goal
+    graphs: QueryGraphs | None = None
+    """None before they are needed, and if they are too large to be kept."""
+
+    def __len__(self) -> int:
+        return len(self.tree)
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Lookahead trees of a transition."""
+
+    now: EncodedTree
+    node: int
+    """Node of `now` that was jumped to."""
+    after: EncodedTree | None
+    """Tree of the successor; None for a goal or a dead end."""
+
+
+KEPT_NODES = 600
+"""Both trees of a transition are kept with it if they have at most this many nodes together."""
+
+KEPT_SLOTS = 8192
+"""Graphs of a tree are kept with it if they have at most this many argument slots, which take 8 bytes each."""
+
+Key = tuple[int, State, int]
+"""Number of a task, state, and identity of the goal: what a tree depends on.
+
+Transitions of one goal share the object, and a tree that is kept keeps its goal, so that no other has its identity.
+"""
+
+
+class BatchMaker:
+    """Makes batches of transitions of the same tasks. One thread may use it at a time."""
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        lookahead: LookaheadSpec,
+        vocabulary: Vocabulary,
+        encoding: EncodingSpec,
+        *,
+        threads: int | None = None,
+    ) -> None:
+        self.tasks = tasks
+        self.lookahead = lookahead
+        self.vocabulary = vocabulary
+        self.encoding = encoding
+        self.threads = threads
+        self._known: WeakValueDictionary[Key, EncodedTree] = WeakValueDictionary()
+        """Trees that transitions keep, each encoded with its own goal."""
+
+    def make(self, transitions: Sequence[Transition], weight: NDArray[np.floating]) -> TrainingBatch:
+        """Batch of transitions with these importance weights."""
+        return self.encode(self.trees_of(transitions), transitions, weight)
+
+    def encode(
+        self, trees: Sequence[Trees], transitions: Sequence[Transition], weight: NDArray[np.floating]
+    ) -> TrainingBatch:
+        """Batch of transitions with these trees."""
+        successors = [entry.after for entry in trees if entry.after is not None]
+        graphs = self._graphs_of([*(entry.now for entry in trees), *successors])
+        return batch_of(
+            join(graphs[: len(trees)], self.vocabulary),
+            join(graphs[len(trees) :], self.vocabulary) if successors else None,
+            [entry.node for entry in trees],
+            [len(entry.after) if entry.after is not None else 0 for entry in trees],
+            transitions,
+            weight,
+        )
+
+    def trees_of(self, transitions: Sequence[Transition]) -> list[Trees]:
+        """Trees of transitions. Small ones are kept with their transition.
+
+        A relabelled goal changes the features and so the tree. If the successor is missing from the tree for the new
+        goal, the tree for the original goal is used instead, and encoded with the new goal.
+        """
+        missing = list({id(t): t for t in transitions if not t.trees}.values())
+        if not missing:
+            return [t.trees[0] for t in transitions]
+        going = [t for t in missing if t.final is Final.NO]
+        own = self._look_ahead(
+            [*((t.task, t.state, t.goal) for t in missing), *((t.task, t.successor, t.goal) for t in going)]
+        )
+        after = {id(t): tree for t, tree in zip(going, own[len(missing) :], strict=True) if len(tree) > 1}
+        now = own[: len(missing)]
+        nodes = [entry.tree.find(t.successor) for entry, t in zip(now, missing, strict=True)]
+        absent = [i for i, node in enumerate(nodes) if node <= 0]
+        if absent:
+            original = self._look_ahead((t.task, t.state, t.tree_goal) for t in (missing[i] for i in absent))
+            for i, entry in zip(absent, original, strict=True):
+                now[i], nodes[i] = EncodedTree(entry.tree, missing[i].goal), entry.tree.find(missing[i].successor)
+                if nodes[i] <= 0:
+                    raise SaltusError("the successor of a transition is missing from its own lookahead tree")
+        found: dict[int, Trees] = {}
+        for t, entry, node in zip(missing, now, nodes, strict=True):
+            trees = found[id(t)] = Trees(entry, node, after.get(id(t)))
+            if len(entry) + (len(trees.after) if trees.after is not None else 0) <= KEPT_NODES:
+                t.trees.append(trees)
+        return [found[id(t)] if id(t) in found else t.trees[0] for t in transitions]
+
+    def _look_ahead(self, wanted: Iterable[tuple[int, State, Goal]]) -> list[EncodedTree]:
+        """Trees of tasks, states and goals, each made once."""
+        keys: list[Key] = []
+        found: dict[Key, EncodedTree | None] = {}
+        missing: dict[Key, Situation] = {}
+        for number, state, goal in wanted:
+            key = number, state, id(goal)
+            keys.append(key)
+            if key not in found:
+                found[key] = self._known.get(key)
+                if found[key] is None:
+                    missing[key] = Situation(self.tasks[number], state, goal)
+        made = lookahead_batch(list(missing.values()), self.lookahead, threads=self.threads) if missing else []
+        for (key, situation), tree in zip(missing.items(), made, strict=True):
+            found[key] = self._known[key] = EncodedTree(tree, situation.goal)
+        return [entry for key in keys if (entry := found[key]) is not None]
+
+    def _graphs_of(self, trees: Sequence[EncodedTree]) -> list[QueryGraphs]:
+        """Graphs of trees; small ones are kept with their tree."""
+        missing = list({id(entry): entry for entry in trees if entry.graphs is None}.values())
+        made: dict[int, QueryGraphs] = {}
+        if missing:
+            queries = [(entry.tree, entry.goal) for entry in missing]
+            encoded = encode_queries(queries, self.vocabulary, self.encoding, threads=self.threads)
+            for entry, graphs in zip(missing, encoded, strict=True):
+                made[id(entry)] = graphs
+                if graphs.slots <= KEPT_SLOTS:
+                    entry.graphs = graphs
+        return [entry.graphs if entry.graphs is not None else made[id(entry)] for entry in trees]

@@ -155,7 +155,8 @@ class TrainingSpec:
     # Departure: where random jumps never reach a goal of many steps, hindsight has nothing to begin with.
     plan_starts: int = 0
     """Rollouts per episode that begin on the way of a plan for their problem, if relaxed plans lead to one
-    (`policy/relaxed.py`): at first close to its end, and farther from it each time that the policy gets there."""
+    (`policy/relaxed.py`): at first close to its end, and farther from it each time that the policy gets there. A key:
+    domains in which random jumps reach no goal may need it."""
     layers_least: int = 0
     """If not 0, every gradient step draws its number of layers between this and `model.layers`."""
     validate_every: int = 25

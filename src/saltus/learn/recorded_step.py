@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from saltus.learn.batch import TrainingBatch
 from saltus.learn.learner import SampleArrays, StepResult, sample_arrays
-from saltus.model import Layout, make_layout
+from saltus.model import Layout
 from saltus.model.padding import (
     Array,
     Bucket,
@@ -28,12 +29,12 @@ from saltus.model.padding import (
     LayoutArrays,
     LayoutSize,
     device_cutter,
-    empty_layout,
-    fill_layout,
+    fill_padded,
     grouped_relations,
     host_cutter,
     measuring_cutter,
     padded_layout,
+    spans_of,
     with_room,
 )
 
@@ -83,29 +84,34 @@ class StepSize:
 class StepArrays(Generic[Array]):
     """Arrays of a padded training batch, on the host or on a device."""
 
+    samples: SampleArrays[Array]
     now: LayoutArrays[Array]
     after: LayoutArrays[Array]
-    samples: SampleArrays[Array]
 
     @classmethod
     def cut(cls, size: StepSize, relations: GroupedRelations, cutter: Cutter[Array]) -> StepArrays[Array]:
         """Arrays for a batch of this size."""
-        count, after, depth = size.samples, size.after_width, size.depth_width
         return cls(
+            samples=cut_samples(size, cutter),
             now=LayoutArrays.cut(size.now, relations, cutter),
             after=LayoutArrays.cut(size.after, relations, cutter),
-            samples=SampleArrays(
-                chosen=cutter.take(np.int64, count),
-                after_index=cutter.take(np.int64, count, after),
-                after_mask=cutter.take(np.bool_, count, after),
-                final=cutter.take(np.int64, count),
-                bound=cutter.take(np.float32, count),
-                cost=cutter.take(np.float32, count),
-                weight=cutter.take(np.float32, count),
-                depth_index=cutter.take(np.int64, count, depth),
-                depth_mask=cutter.take(np.bool_, count, depth),
-            ),
         )
+
+
+def cut_samples(size: StepSize, cutter: Cutter[Array]) -> SampleArrays[Array]:
+    """Arrays of the samples, which are the first ones of a batch."""
+    count, after, depth = size.samples, size.after_width, size.depth_width
+    return SampleArrays(
+        chosen=cutter.take(np.int64, count),
+        after_index=cutter.take(np.int64, count, after),
+        after_mask=cutter.take(np.bool_, count, after),
+        final=cutter.take(np.int64, count),
+        bound=cutter.take(np.float32, count),
+        cost=cutter.take(np.float32, count),
+        weight=cutter.take(np.float32, count),
+        depth_index=cutter.take(np.int64, count, depth),
+        depth_mask=cutter.take(np.bool_, count, depth),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +135,36 @@ class Padded:
     memory: Tensor
 
 
+def find_bucket(
+    buckets: Buckets[StepSize, DeviceBatch], batch: TrainingBatch, arities: NDArray[np.int32]
+) -> StepBucket:
+    """The bucket that a batch is padded to, made if there is none that it fits."""
+    size = StepSize(
+        now=LayoutSize.of_batch(batch.now, arities, len(batch)),
+        after=LayoutSize.of_batch(batch.after, arities, len(batch)),
+        samples=len(batch),
+        after_width=int(batch.after_count.max()),
+        depth_width=int(batch.depth_count.max()),
+    )
+    found = buckets.find(size)
+    if found is not None:
+        return found
+    size = size.enlarged()
+    cutter = measuring_cutter()
+    arrays = StepArrays.cut(size, grouped_relations(tuple(arities.tolist())), cutter)
+    return buckets.add(size, cutter.used, (spans_of(arrays.now), spans_of(arrays.after)))
+
+
+def fill_step(memory: NDArray[np.uint8], bucket: StepBucket, batch: TrainingBatch, arities: NDArray[np.int32]) -> None:
+    """Writes a batch, padded to a bucket, into memory on the host."""
+    for spans, graphs in zip(bucket.spans, (batch.now, batch.after), strict=True):
+        fill_padded(memory, spans, graphs, arities)
+    arrays = cut_samples(bucket.size, host_cutter(memory))
+    values = sample_arrays(batch, bucket.size.after_width, bucket.size.depth_width)
+    for array, value in zip(vars(arrays).values(), vars(values).values(), strict=True):
+        array[:] = value
+
+
 class RecordedStep:
     """Buckets and recordings of one learner."""
 
@@ -138,39 +174,16 @@ class RecordedStep:
         self.pool = torch.cuda.graph_pool_handle()
         self.stream = torch.cuda.Stream()
         self.relations = grouped_relations(learner.network.arities)
+        self.arities = np.array(learner.network.arities, np.int32)
 
     # -- on the thread that makes batches ----------------------------------------------------------------------------
 
     def prepare(self, batch: TrainingBatch) -> Padded:
         """The batch padded to a bucket, in pinned memory."""
-        now = make_layout(batch.now, self.learner.network.arities)
-        after = empty_layout(self.relations)
-        if batch.after is not None:
-            after = make_layout(batch.after, self.learner.network.arities)
-        size = self._size(batch, now, after)
-        bucket = self.buckets.find(size) or self._add(size.enlarged())
+        bucket = find_bucket(self.buckets, batch, self.arities)
         memory = torch.empty(bucket.nbytes, dtype=torch.uint8, pin_memory=True)
-        arrays = StepArrays.cut(bucket.size, self.relations, host_cutter(memory.numpy()))
-        fill_layout(arrays.now, now)
-        fill_layout(arrays.after, after)
-        values = sample_arrays(batch, bucket.size.after_width, bucket.size.depth_width)
-        for array, value in zip(vars(arrays.samples).values(), vars(values).values(), strict=True):
-            array[:] = value
+        fill_step(memory.numpy(), bucket, batch, self.arities)
         return Padded(bucket, memory)
-
-    def _size(self, batch: TrainingBatch, now: Layout, after: Layout) -> StepSize:
-        return StepSize(
-            now=LayoutSize.of(now, len(batch)),
-            after=LayoutSize.of(after, len(batch)),
-            samples=len(batch),
-            after_width=int(batch.after_count.max()),
-            depth_width=int(batch.depth_count.max()),
-        )
-
-    def _add(self, size: StepSize) -> StepBucket:
-        cutter = measuring_cutter()
-        StepArrays.cut(size, self.relations, cutter)
-        return self.buckets.add(size, cutter.used)
 
     # -- on the learning thread --------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ count as reasons to stop, so they leave the weights alone; but their policies ca
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 import time
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import Vocabulary
-from saltus.learn.batch import TrainingBatch, make_training_batch
+from saltus.learn.batch import BatchMaker, TrainingBatch
 from saltus.learn.config import Configuration
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.experience import (
@@ -115,6 +116,21 @@ def quick_switches() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
+@contextmanager
+def settled_objects() -> Iterator[None]:
+    """Has the garbage collector pass over all objects that exist now, most of which are tasks.
+
+    It would look at them again and again: training makes and keeps many objects. Each time takes as long as dozens of
+    gradient steps on a GPU, on whatever thread happens to be running, and the others wait.
+    """
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 class Trainer:
     """Learns a policy from tasks; `train` yields an event per episode and per validation.
 
@@ -156,6 +172,9 @@ class Trainer:
             self.vocabulary,
             threads=threads,
             cost=self.cost,
+        )
+        self._batches = BatchMaker(
+            self.tasks, configuration.lookahead, self.vocabulary, configuration.encoding, threads=threads
         )
         self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
         self.original = Replay(self.spec.replay, self.spec.alpha)
@@ -221,7 +240,7 @@ class Trainer:
         True, the present episode or validation is given up.
         """
         self._validated_at = time.monotonic()
-        with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches():
+        with ThreadPoolExecutor(1) as graphs, ThreadPoolExecutor(1) as layouts, quick_switches(), settled_objects():
             if self.is_validation_due and not self.is_validated and not stop():  # it was interrupted
                 validation = self.try_validation(interrupt)
                 if validation is None:
@@ -419,7 +438,7 @@ class Trainer:
         for _ in range(spec.steps):
             while drawn < spec.steps and len(waiting) <= spec.prefetch:
                 sources, transitions, weight = self._draw()
-                batch = graphs.submit(self._graphs, transitions, weight)
+                batch = graphs.submit(self._batches.make, transitions, weight)
                 waiting.append((sources, layouts.submit(self._layout, batch)))
                 drawn += 1
             sources, future = waiting.popleft()
@@ -464,12 +483,6 @@ class Trainer:
         self.samples += spec.batch
         weight = np.concatenate(weights)
         return sources, transitions, weight / weight.max()
-
-    def _graphs(self, transitions: list[Transition], weight: NDArray[np.float64]) -> TrainingBatch:
-        specs = self.configuration
-        return make_training_batch(
-            self.tasks, transitions, weight, specs.lookahead, self.vocabulary, specs.encoding, threads=self.threads
-        )
 
     def _layout(self, batch: Future[TrainingBatch]) -> Any:
         """A batch as the learner wants it; a thread of its own keeps their order."""

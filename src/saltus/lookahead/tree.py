@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from saltus import _kernel
 from saltus.errors import SaltusError
 from saltus.lookahead.free_moves import canonical_state, walks_before
 from saltus.lookahead.spec import LookaheadSpec
 from saltus.task import Action, Goal, Plan, State, Task
 from saltus.task.reference import is_applicable, successor
-from saltus.task.state import difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,16 +126,9 @@ class LookaheadTree:
 
     def find(self, state: State) -> int:
         """First node with this state, which may be the root; -1 if there is none."""
-        added, deleted = difference(state.codes, self.root.codes), difference(self.root.codes, state.codes)
-        starts, ends = self.added_offset[:-1], self.added_offset[1:]
-        fits = (ends - starts == len(added)) & (self.deleted_offset[1:] - self.deleted_offset[:-1] == len(deleted))
-        nodes = fits.nonzero()[0]
-        if len(added):
-            nodes = nodes[self.added[starts[nodes]] == added[0]]
-        for node in nodes.tolist():
-            if np.array_equal(self.added_of(node), added) and np.array_equal(self.deleted_of(node), deleted):
-                return int(node)
-        return -1
+        return _kernel.find_node(
+            self.root.codes, self.added_offset, self.added, self.deleted_offset, self.deleted, state.codes
+        )
 
     def action_of(self, node: int) -> Action:
         """Action that leads to a node from its parent; the root has none."""

@@ -34,7 +34,7 @@ class BatchArrays(Protocol):
     @property
     def argument_offset(self) -> NDArray[np.int64]: ...
     @property
-    def slot_order(self) -> NDArray[np.int32]: ...
+    def slot_position(self) -> NDArray[np.int32]: ...
     @property
     def slot_offset(self) -> NDArray[np.int32]: ...
     @property
@@ -140,10 +140,8 @@ class Layout:
 def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
     """Layout, on the CPU, of a batch whose relations have these arities."""
     slots = len(batch.arguments)
-    position = np.empty(slots, np.int32)
-    position[batch.slot_order] = np.arange(slots, dtype=np.int32)
     groups = tuple(
-        _make_group(batch, position, arity, tuple(i for i, n in enumerate(arities) if n == arity))
+        _make_group(batch, arity, tuple(i for i, n in enumerate(arities) if n == arity))
         for arity in sorted(set(arities))
     )
     source = np.empty(slots, np.int32)
@@ -180,13 +178,13 @@ def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
     )
 
 
-def _make_group(batch: BatchArrays, position: NDArray[np.int32], arity: int, relations: tuple[int, ...]) -> Group:
+def _make_group(batch: BatchArrays, arity: int, relations: tuple[int, ...]) -> Group:
     spans = [slice(int(batch.argument_offset[r]), int(batch.argument_offset[r + 1])) for r in relations]
     rows = [(span.stop - span.start) // arity for span in spans]
     offset = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
     pieces = _cut(offset, PIECE)
     piece_count = np.bincount(pieces[:, 0], minlength=len(relations))
-    joined = [np.concatenate([values[span] for span in spans]) for values in (batch.arguments, position)]
+    joined = [np.concatenate([values[span] for span in spans]) for values in (batch.arguments, batch.slot_position)]
     index, places = (torch.from_numpy(values.reshape(-1, arity).astype(np.int32)) for values in joined)
     return Group(
         arity=arity,

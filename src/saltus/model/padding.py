@@ -19,7 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from saltus.model.layout import Group, Layout
+from saltus import _kernel
+from saltus.model.layout import PIECE, TILE, BatchArrays, Group, Layout
 
 MOST_BUCKETS = 8
 SPARE = 1.2
@@ -74,6 +75,24 @@ class LayoutSize:
     candidates: int
     depths: int
     groups: tuple[GroupSize, ...]
+
+    @classmethod
+    def of_batch(cls, batch: BatchArrays | None, arities: NDArray[np.int32], graphs: int) -> LayoutSize:
+        """Size of the layout of a batch, None for one without graphs; `graphs` is their number in a full batch."""
+        offset = batch.relation_offset if batch is not None else np.zeros(len(arities) + 1, np.int64)
+        numbers = iter(_kernel.group_sizes(offset, arities, TILE, PIECE).tolist())
+        groups = tuple(GroupSize(*sizes) for sizes in zip(numbers, numbers, numbers, strict=True))
+        if batch is None:
+            return cls(1, 0, graphs, 0, 0, 0, groups)
+        return cls(
+            nodes=batch.node_count + 1,
+            slots=len(batch.arguments),
+            graphs=graphs,
+            objects=int(batch.object_count.sum()),
+            candidates=len(batch.candidate_node),
+            depths=len(batch.depth_node),
+            groups=groups,
+        )
 
     @classmethod
     def of(cls, layout: Layout, graphs: int) -> LayoutSize:
@@ -140,9 +159,13 @@ class Cutter(Generic[Array]):
         return self._view(start, length, kind, shape)
 
 
-def measuring_cutter() -> Cutter[None]:
-    """A cutter without memory, to find out how much is needed."""
-    return Cutter(lambda start, length, kind, shape: None)
+Span = tuple[int, int]
+"""First byte and number of entries of an array in a block of memory."""
+
+
+def measuring_cutter() -> Cutter[Span]:
+    """A cutter without memory, to find out how much is needed and where arrays will be."""
+    return Cutter(lambda start, length, kind, shape: (start, prod(shape)))
 
 
 def host_cutter(memory: NDArray[np.uint8]) -> Cutter[HostArray]:
@@ -209,6 +232,41 @@ class LayoutArrays(Generic[Array]):
                 for group, (arity, numbers) in zip(size.groups, relations, strict=True)
             ),
         )
+
+
+def spans_of(arrays: LayoutArrays[Span]) -> NDArray[np.int64]:
+    """[arrays, 2]: where all arrays of a layout are, as the kernel reads it."""
+    *own, groups = vars(arrays).values()
+    return np.array([*own, *(span for group in groups for span in vars(group).values())], np.int64)
+
+
+_NO_GRAPHS = (np.zeros(1, np.int32), np.zeros(0, np.int32))
+"""Offsets and entries of arrays of a batch without graphs."""
+
+
+def fill_padded(
+    block: NDArray[np.uint8], spans: NDArray[np.int64], batch: BatchArrays | None, arities: NDArray[np.int32]
+) -> None:
+    """Writes the layout of a batch, padded, into a block of memory; None is a batch without graphs.
+
+    The kernel does it in one call, without the interpreter lock. Twin: `fill_layout` of what `make_layout` makes.
+    """
+    if batch is None:
+        start, empty = _NO_GRAPHS
+        arrays = start, empty, np.zeros(len(arities) + 1, np.int64), empty, empty, start, empty, empty, empty
+    else:
+        arrays = (
+            batch.graph_offset,
+            batch.object_count,
+            batch.argument_offset,
+            batch.arguments,
+            batch.slot_position,
+            batch.slot_offset,
+            batch.candidate_node,
+            batch.candidate_graph,
+            batch.depth_node,
+        )
+    _kernel.fill_layout(*arrays, arities, TILE, PIECE, block, spans)
 
 
 def fill_layout(arrays: LayoutArrays[HostArray], layout: Layout) -> None:
@@ -349,6 +407,8 @@ class Bucket(Generic[SizeT, Resident]):
     size: SizeT
     nbytes: int
     """Memory that a batch takes."""
+    spans: tuple[NDArray[np.int64], ...] = ()
+    """Where the arrays of its layouts are in it (`spans_of`)."""
     resident: Resident | None = None
     """What the bucket keeps on the GPU once it has been used."""
     recordings: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = field(default_factory=dict)
@@ -375,10 +435,10 @@ class Buckets(Generic[SizeT, Resident]):
                 return self._known[number]
         return None
 
-    def add(self, size: SizeT, nbytes: int) -> Bucket[SizeT, Resident]:
-        """A new bucket of this size, whose batches take so many bytes."""
+    def add(self, size: SizeT, nbytes: int, spans: tuple[NDArray[np.int64], ...] = ()) -> Bucket[SizeT, Resident]:
+        """A new bucket of this size, whose batches take so many bytes and have the arrays of their layouts there."""
         if len(self._known) == MOST_BUCKETS:
             self._known.popitem(last=False)
         self._made += 1
-        self._known[self._made] = Bucket(size, nbytes)
+        self._known[self._made] = Bucket(size, nbytes, spans)
         return self._known[self._made]

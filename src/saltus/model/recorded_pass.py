@@ -23,11 +23,11 @@ from saltus.model.padding import (
     LayoutArrays,
     LayoutSize,
     device_cutter,
-    fill_layout,
+    fill_padded,
     grouped_relations,
-    host_cutter,
     measuring_cutter,
     padded_layout,
+    spans_of,
 )
 from saltus.model.rgnn import RelationalNetwork
 
@@ -51,31 +51,32 @@ class RecordedPass:
         self.pool = torch.cuda.graph_pool_handle()
         self.stream = torch.cuda.Stream()
         self.relations = grouped_relations(network.arities)
+        self.arities = np.array(network.arities, np.int32)
 
     def q(self, batch: BatchArrays, layers: int) -> NDArray[np.float32]:
         """Q-values of the candidates of a batch."""
-        layout = make_layout(batch, self.network.arities)
-        if layout.slot_count > MOST_SLOTS:
+        if len(batch.arguments) > MOST_SLOTS:
+            layout = make_layout(batch, self.network.arities)
             with torch.inference_mode():
                 result: NDArray[np.float32] = self.network(layout.to(self.device), layers).q.cpu().numpy()
                 return result
-        bucket = self._bucket(layout)
+        bucket = self._bucket(batch)
         memory = torch.empty(bucket.nbytes, dtype=torch.uint8, pin_memory=True)
-        fill_layout(LayoutArrays.cut(bucket.size, self.relations, host_cutter(memory.numpy())), layout)
+        fill_padded(memory.numpy(), bucket.spans[0], batch, self.arities)
         self.stream.wait_stream(torch.cuda.current_stream())  # on which the weights may have been changed
         with torch.cuda.stream(self.stream), torch.no_grad():
             values = self._run(bucket, memory, layers)
-            return values[: len(layout.candidate_node)].cpu().numpy()
+            return values[: len(batch.candidate_node)].cpu().numpy()
 
-    def _bucket(self, layout: Layout) -> Bucket[LayoutSize, _DeviceLayout]:
-        size = LayoutSize.of(layout, layout.graph_count)
+    def _bucket(self, batch: BatchArrays) -> Bucket[LayoutSize, _DeviceLayout]:
+        size = LayoutSize.of_batch(batch, self.arities, batch.graph_count)
         found = self.buckets.find(size)
         if found is not None:
             return found
         size = size.enlarged()
         cutter = measuring_cutter()
-        LayoutArrays.cut(size, self.relations, cutter)
-        return self.buckets.add(size, cutter.used)
+        spans = spans_of(LayoutArrays.cut(size, self.relations, cutter))
+        return self.buckets.add(size, cutter.used, (spans,))
 
     def _run(self, bucket: Bucket[LayoutSize, _DeviceLayout], memory: Tensor, layers: int) -> Tensor:
         if bucket.resident is None:

@@ -77,38 +77,41 @@ SALTUS_INLINE const float* row_of(const Rows& rows, std::int64_t number) {
     return rows.base + (rows.index != nullptr ? rows.index[number * rows.step] : number) * rows.stride;
 }
 
-// kRows rows times `Columns` vectors of outputs: all accumulators stay in registers.
+// kRows rows times `Columns` vectors of outputs: all accumulators stay in registers. They start from `start`, whose
+// rows are `step` floats apart: 0 if it is the bias.
 template <int Columns>
 SALTUS_INLINE void multiply_block(const float* const* input, std::int64_t inputs, const float* weights,
-                                  std::int64_t outputs, const float* bias, float* output) {
+                                  std::int64_t outputs, const float* start, std::int64_t step, float* output) {
     Vec sum[kRows][Columns];
     for (int i = 0; i < kRows; ++i)
-        for (int j = 0; j < Columns; ++j)
-            sum[i][j] = load(bias != nullptr ? bias + j * kWidth : output + i * outputs + j * kWidth);
-    for (std::int64_t k = 0; k < inputs; ++k) {
+        for (int j = 0; j < Columns; ++j) sum[i][j] = load(start + i * step + j * kWidth);
+    std::int64_t k = 0;
+    do {  // there is an input; a test before the first would make the compiler spill the accumulators
         Vec weight[Columns];
         for (int j = 0; j < Columns; ++j) weight[j] = load(weights + k * outputs + j * kWidth);
         for (int i = 0; i < kRows; ++i) {
             const Vec value = all(input[i][k]);
             for (int j = 0; j < Columns; ++j) sum[i][j] += value * weight[j];
         }
-    }
+    } while (++k < inputs);
     for (int i = 0; i < kRows; ++i)
         for (int j = 0; j < Columns; ++j) store(output + i * outputs + j * kWidth, sum[i][j]);
 }
 
 void multiply(Rows input, std::int64_t rows, std::int64_t inputs, const float* weights, std::int64_t outputs,
               const float* bias, float* output) {
-    const float* start[kTileRows];
+    const float* row_start[kTileRows];
     std::int64_t padded = 0;
     for (; padded < rows || padded % kRows != 0; ++padded)
-        start[padded] = row_of(input, padded < rows ? padded : rows - 1);
+        row_start[padded] = row_of(input, padded < rows ? padded : rows - 1);
+    const float* const start = bias != nullptr ? bias : output;
+    const std::int64_t step = bias != nullptr ? 0 : outputs;
     std::int64_t column = 0;
     auto pass = [&]<int Columns>() __attribute__((always_inline)) {
         for (; column + Columns * kWidth <= outputs; column += Columns * kWidth)
             for (std::int64_t row = 0; row < padded; row += kRows)
-                multiply_block<Columns>(start + row, inputs, weights + column, outputs,
-                                        bias != nullptr ? bias + column : nullptr, output + row * outputs + column);
+                multiply_block<Columns>(row_start + row, inputs, weights + column, outputs, start + row * step + column,
+                                        step, output + row * outputs + column);
     };
     if constexpr (kColumns > 2) pass.template operator()<kColumns>();
     pass.template operator()<2>();

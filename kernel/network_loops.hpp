@@ -10,7 +10,7 @@
 namespace saltus {
 
 inline constexpr std::int64_t kLanes = 16;     // floats to whose multiple every width is padded
-inline constexpr std::int64_t kTileRows = 48;  // rows computed at a time: a multiple of the rows of every product loop
+inline constexpr std::int64_t kTileRows = 96;  // rows computed at a time: a multiple of the rows of every product loop
 
 enum class Aggregation : std::int32_t { kSmoothMaximum, kMaximum, kSum, kMean };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kWorthThreads = 1 << 14;  // messages of a layer below which one thread is as fast
 constexpr std::int64_t kMessageFloats =
     1 << 22;  // most messages in memory at a time with threads, unless a piece has more
-constexpr std::int64_t kTilesPerTask = 8;
+constexpr std::int64_t kTilesPerTask = 4;
 constexpr std::int64_t kRangesPerThread = 2;  // every range reads all targets: few of them
 
 }  // namespace

@@ -123,14 +123,13 @@ void mish(float* values, std::int64_t count) {
 }
 
 template <int Parts>
-SALTUS_INLINE void add_some(const Rows* parts, std::int64_t rows, const float* bias, std::int64_t width, bool activate,
-                            float* output) {
+SALTUS_INLINE void add_some(const Rows* parts, std::int64_t rows, std::int64_t width, bool activate, float* output) {
     for (std::int64_t row = 0; row < rows; ++row) {
         const float* start[Parts];
         for (int part = 0; part < Parts; ++part) start[part] = row_of(parts[part], row);
         auto add = [&](std::int64_t k) __attribute__((always_inline)) {
-            Vec sum = load(bias + k);
-            for (int part = 0; part < Parts; ++part) sum += load(start[part] + k);
+            Vec sum = load(start[0] + k);
+            for (int part = 1; part < Parts; ++part) sum += load(start[part] + k);
             return sum;
         };
         float* to = output + row * width;
@@ -145,15 +144,15 @@ SALTUS_INLINE void add_some(const Rows* parts, std::int64_t rows, const float* b
     }
 }
 
-void add_rows(const Rows* parts, std::int64_t part_count, std::int64_t rows, const float* bias, std::int64_t width,
-              bool activate, float* output) {
-    if (part_count == 1) return add_some<1>(parts, rows, bias, width, activate, output);
-    if (part_count == 2) return add_some<2>(parts, rows, bias, width, activate, output);
-    if (part_count == 3) return add_some<3>(parts, rows, bias, width, activate, output);
+void add_rows(const Rows* parts, std::int64_t part_count, std::int64_t rows, std::int64_t width, bool activate,
+              float* output) {
+    if (part_count == 1) return add_some<1>(parts, rows, width, activate, output);
+    if (part_count == 2) return add_some<2>(parts, rows, width, activate, output);
+    if (part_count == 3) return add_some<3>(parts, rows, width, activate, output);
     for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t k = 0; k < width; k += kWidth) {
-            Vec sum = load(bias + k);
-            for (std::int64_t part = 0; part < part_count; ++part) sum += load(row_of(parts[part], row) + k);
+            Vec sum = load(row_of(parts[0], row) + k);
+            for (std::int64_t part = 1; part < part_count; ++part) sum += load(row_of(parts[part], row) + k);
             store(output + row * width + k, activate ? mish_of(sum) : sum);
         }
 }

@@ -5,7 +5,11 @@ same state, and what is timed is the whole decision: lookahead, graph and networ
 first jump is not timed, since what is computed once per task happens there. The engine's time is divided into its parts
 in proportion to their wall-clock times. "same" counts the states at which both rank the same candidate first.
 
+With `--free-moves`, trees are modulo free moves, whatever the policies were trained with, and as small as a contest's
+candidates make them.
+
     python benchmarks/plan.py --ipc DIR [--problem ferry/testing/hard/p10.pddl ...] [--jumps 5] [--repeats 3]
+        [--free-moves]
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import argparse
 import os
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +38,8 @@ SMALLER = {"blocksworld": 10, "ferry": 10, "transport": 10, "rovers": 5}
 LARGEST = ("blocksworld", "ferry", "floortile", "miconic", "transport", "satellite", "spanner", "childsnack", "rovers")
 PROBLEMS = [f"{domain}/testing/hard/p{number:02}.pddl" for domain, number in SMALLER.items()]
 PROBLEMS += [f"{domain}/testing/hard/p30.pddl" for domain in LARGEST]
+FREE_MOVES = {"free_moves": True, "max_better": 32, "max_encoded": 2000}
+"""Settings of the lookahead with `--free-moves`."""
 
 
 @dataclass
@@ -49,17 +55,19 @@ class Times:
     same: int = 0
 
 
-def measure(ipc: Path, problem: str, jumps: int, repeats: int) -> Times:
+def measure(ipc: Path, problem: str, jumps: int, repeats: int, *, free_moves: bool = False) -> Times:
     """Mean times of the jumps of a rollout after the first."""
     domain = Path(problem).parts[0]
     file = load_policy_file(POLICIES / f"{domain}.safetensors")
     fast, slow = (LearnedPolicy.of(file, scorer) for scorer in (Engine.of(file.network), TorchScorer(file.network)))
     fast.threads = slow.threads = 1
+    spec = replace(file.lookahead, **FREE_MOVES) if free_moves else file.lookahead
+    fast.lookahead = slow.lookahead = spec
     task = load(ipc / domain / "domain.pddl", ipc / problem)
     rollout = Rollout(
         task,
-        dead_end_rule=DeadEndRule.when_playing(file.lookahead),
-        frozen_goals=FrozenGoals.when_playing(file.lookahead, task),
+        dead_end_rule=DeadEndRule.when_playing(spec),
+        frozen_goals=FrozenGoals.when_playing(spec, task),
     )
     times = Times()
     rollout.advance(fast.decide([rollout.situation])[0])
@@ -99,6 +107,7 @@ def main() -> None:
     parser.add_argument("--problem", action="append", help="DOMAIN/testing/SPLIT/FILE; may be repeated")
     parser.add_argument("--jumps", type=int, default=5, help="jumps per problem")
     parser.add_argument("--repeats", type=int, default=3, help="timings of a decision, of which the best counts")
+    parser.add_argument("--free-moves", action="store_true", help="trees modulo free moves")
     options = parser.parse_args()
     if not options.ipc:
         parser.error("--ipc or SALTUS_IPC2023 must name the folder of the IPC 2023 Learning Track problems")
@@ -109,7 +118,7 @@ def main() -> None:
     )
     ratios = []
     for problem in options.problem or PROBLEMS:
-        times = measure(Path(options.ipc), problem, options.jumps, options.repeats)
+        times = measure(Path(options.ipc), problem, options.jumps, options.repeats, free_moves=options.free_moves)
         if times.jumps:
             ratios.append(show(problem, times))
     print(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}")

@@ -28,6 +28,7 @@ from saltus.lookahead import LookaheadTree, find_colours
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy import DeadEndRule, Ending, FrozenGoals, Planner, Rollout, load_policy
 from saltus.policy.catalogue import bundled_policies
+from saltus.policy.rollout import DeadEnds
 from saltus.task import Split, Task, build_task
 
 GRIPPER = """
@@ -71,6 +72,7 @@ def rollout_of(policy: Planner, task: Task) -> Rollout:
     return Rollout(
         task,
         dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
+        dead_ends=DeadEnds(task, task.goal, policy.lookahead.roles),
         frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
     )
 
@@ -95,7 +97,7 @@ def scale(options: argparse.Namespace) -> None:
     """Prints a row per number of balls."""
     policy = load_policy(options.policy, device="cpu")
     policy.threads = 1  # type: ignore[attr-defined]
-    plain = policy.lookahead
+    plain = replace(policy.lookahead, dead_ends="relaxed") if options.dead_ends else policy.lookahead
     points: dict[int | None, list[tuple[int, float]]] = {options.roles: [], None: []}
     print("| balls | read, s | ms per jump | states | without roles: ms per jump | states |\n|---|---|---|---|---|---|")
     for balls in options.balls:
@@ -251,6 +253,7 @@ def main() -> None:
     scaling.add_argument("--balls", type=int, nargs="+", default=[50, 500, 5_000, 50_000])
     scaling.add_argument("--plain", type=int, default=5_000, help="most balls without roles")
     scaling.add_argument("--jumps", type=int, default=300)
+    scaling.add_argument("--dead-ends", action="store_true", help="test every jump by the delete relaxation")
     scaling.add_argument("--plot", type=Path, help="file for a plot of the times, such as scale.png")
     scaling.set_defaults(run=scale)
     deciding = commands.add_parser("decisions")

@@ -1,6 +1,7 @@
-// Compiled with relaxed floating point, so that exp is vectorised; its inputs are bounded, so neither infinity nor NaN
-// occurs. One clone per instruction set, chosen when the program starts. The clones are macros because templates
-// inlined into them made results depend on the arrays' addresses.
+// GCC compiles this with relaxed floating point, so that exp is vectorised; its inputs are bounded, so neither infinity
+// nor NaN occurs. One clone per instruction set, chosen when the program starts. The clones are macros because
+// templates inlined into them made results depend on the arrays' addresses. Other compilers keep to strict arithmetic,
+// without which theirs do, too.
 #include "activation.hpp"
 
 #include <algorithm>

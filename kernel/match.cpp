@@ -48,6 +48,19 @@ bool Matcher::has_match(const Literal& literal) {
 }
 
 bool Matcher::least(const Pattern& pattern, std::vector<Object>& binding) {
+    // A join that starts with the most selective literal finds few completions sooner than the first one in order.
+    MatchOptions few;
+    few.steps = kComparing;
+    bool found = false;
+    run(pattern, binding, few, [&](const std::vector<Object>& completion) {
+        if (!found || completion < least_) least_ = completion;
+        found = true;
+        return true;
+    });
+    if (steps_ >= 0) {
+        if (found) binding = least_;
+        return found;
+    }
     start(pattern, binding, MatchOptions{});
     return least_from(0);
 }

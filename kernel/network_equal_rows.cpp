@@ -1,5 +1,6 @@
 #include "network_equal_rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "keys.hpp"
@@ -41,7 +42,10 @@ EqualRows find_equal_rows(const float* x, std::int64_t nodes, std::int64_t width
         }
         if (group == result.groups) {
             first.push_back(node);
+            result.is_single.push_back(1);
             ++result.groups;
+        } else {
+            result.is_single[static_cast<std::size_t>(group)] = 0;
         }
         if (2 * std::int64_t{result.groups} > nodes) return {};
         result.group.push_back(group);
@@ -57,6 +61,10 @@ DistinctAtoms find_distinct_atoms(const EqualRows& rows, std::span<const std::in
         return static_cast<std::size_t>(
             rows.group[static_cast<std::size_t>(arguments[static_cast<std::size_t>(slot)])]);
     };
+    const bool all_differ = std::all_of(arguments.begin(), arguments.end(), [&](std::int32_t node) {
+        return rows.is_single[static_cast<std::size_t>(rows.group[static_cast<std::size_t>(node)])] != 0;
+    });
+    if (all_differ) return {};
     std::vector<std::int64_t> entry(static_cast<std::size_t>(atoms), 0);
     std::vector<std::int32_t> local(static_cast<std::size_t>(rows.groups));  // numbers of the groups at a position
     std::int64_t entries = 1;

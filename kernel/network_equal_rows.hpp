@@ -14,6 +14,7 @@ namespace saltus {
 struct EqualRows {
     std::vector<std::int32_t> group;  // [nodes]; empty if there are too many groups to be of use
     std::int32_t groups = 0;
+    std::vector<std::uint8_t> is_single;  // [groups]: whether it has one node
 };
 
 // `x` is [nodes, width].

@@ -10,7 +10,7 @@
 namespace saltus {
 
 inline constexpr std::int64_t kLanes = 16;     // floats to whose multiple every width is padded
-inline constexpr std::int64_t kTileRows = 48;  // rows computed at a time: a multiple of the rows of every product loop
+inline constexpr std::int64_t kTileRows = 96;  // rows computed at a time: a multiple of the rows of every product loop
 
 enum class Aggregation : std::int32_t { kSmoothMaximum, kMaximum, kSum, kMean };
 
@@ -45,9 +45,10 @@ struct Loops {
     // values = Mish(values)
     void (*mish)(float* values, std::int64_t count);
 
-    // output[row] = bias + the sum over `parts` of their rows, then Mish if `activate`
-    void (*add_rows)(const Rows* parts, std::int64_t part_count, std::int64_t rows, const float* bias,
-                     std::int64_t width, bool activate, float* output);
+    // output[row] = the sum over `parts`, of which there is one at least, of their rows, then Mish if `activate`. The
+    // output may be a part, if that has no index.
+    void (*add_rows)(const Rows* parts, std::int64_t part_count, std::int64_t rows, std::int64_t width, bool activate,
+                     float* output);
 
     // Adds messages to the states [nodes, 2 * width] of the nodes in [first, end): for each node a message
     // relative to which it sums (the highest if that is what is wanted), then the sum.

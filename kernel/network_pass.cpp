@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kWorthThreads = 1 << 14;  // messages of a layer below which one thread is as fast
 constexpr std::int64_t kMessageFloats =
     1 << 22;  // most messages in memory at a time with threads, unless a piece has more
-constexpr std::int64_t kTilesPerTask = 8;
+constexpr std::int64_t kTilesPerTask = 4;
 constexpr std::int64_t kRangesPerThread = 2;  // every range reads all targets: few of them
 
 }  // namespace
@@ -113,6 +113,7 @@ void MessagePassing::add_relation(std::size_t number, std::vector<std::int32_t>&
             for (std::int64_t i = p; i < slots; i += relation.arity)
                 relation.place[static_cast<std::size_t>(i)] = relation.arguments[i];
         }
+        if (position.is_shared() && relation.biased < 0) relation.biased = p;
         for (std::int64_t tile = 0; tile < tile_count(static_cast<std::int64_t>(position.nodes.size())); ++tile)
             table_tiles_.push_back({relations_.size(), p, tile * kTileRows});
         position.table = relation.table_rows;
@@ -175,7 +176,8 @@ void MessagePassing::first_messages() {
     for (const Relation& relation : relations_) {
         TileRunner runner(loops_, *relation.network);
         outputs.emplace_back(kTileRows * relation.width);
-        loops_.add_rows(nullptr, 0, 1, relation.network->first().bias.data(), relation.hidden, true, runner.hidden());
+        const Rows bias{relation.network->first().bias.data(), 0, nullptr, 0};
+        loops_.add_rows(&bias, 1, 1, relation.hidden, true, runner.hidden());
         runner.finish(1, outputs.back().data());
     }
     for_node_ranges([&](std::int32_t first, std::int32_t end) {
@@ -194,10 +196,14 @@ void MessagePassing::make_tables(std::size_t first, std::size_t end) {
         const Relation& relation = relations_[tile.relation];
         const Position& position = relation.positions[static_cast<std::size_t>(tile.position)];
         const std::int64_t rows = std::min(kTileRows, static_cast<std::int64_t>(position.nodes.size()) - tile.first);
+        const Linear& map = relation.network->first();
+        float* table = tables_.data() + relation.table + (position.table + tile.first) * relation.hidden;
         loops_.multiply({x_.data(), width_, position.nodes.data() + tile.first, 1}, rows, width_,
-                        relation.network->first().weight.data() + tile.position * width_ * relation.hidden,
-                        relation.hidden, zeros_.data(),
-                        tables_.data() + relation.table + (position.table + tile.first) * relation.hidden);
+                        map.weight.data() + tile.position * width_ * relation.hidden, relation.hidden, zeros_.data(),
+                        table);
+        if (tile.position != relation.biased) return;
+        const Rows parts[] = {{map.bias.data(), 0, nullptr, 0}, {table, relation.hidden, nullptr, 0}};
+        loops_.add_rows(parts, 2, rows, relation.hidden, false, table);
     });
 }
 
@@ -214,14 +220,17 @@ void MessagePassing::make_messages(const Relation& relation, const std::int32_t*
                              place + p, relation.arity});
     }
     const bool all = parts.size() == relation.positions.size();
-    loops_.add_rows(parts.data(), static_cast<std::int64_t>(parts.size()), rows, map.bias.data(), relation.hidden, all,
-                    runner.hidden());
+    if (!parts.empty())
+        loops_.add_rows(parts.data(), static_cast<std::int64_t>(parts.size()), rows, relation.hidden, all,
+                        runner.hidden());
     if (!all) {
-        for (std::int64_t p = 0; p < relation.arity; ++p)
-            if (!relation.positions[static_cast<std::size_t>(p)].is_shared())
-                loops_.multiply({x_.data(), width_, place + p, relation.arity}, rows, width_,
-                                map.weight.data() + p * width_ * relation.hidden, relation.hidden, nullptr,
-                                runner.hidden());
+        const float* bias = parts.empty() ? map.bias.data() : nullptr;
+        for (std::int64_t p = 0; p < relation.arity; ++p) {
+            if (relation.positions[static_cast<std::size_t>(p)].is_shared()) continue;
+            loops_.multiply({x_.data(), width_, place + p, relation.arity}, rows, width_,
+                            map.weight.data() + p * width_ * relation.hidden, relation.hidden, bias, runner.hidden());
+            bias = nullptr;
+        }
         loops_.mish(runner.hidden(), rows * relation.hidden);
     }
     runner.finish(rows, output);

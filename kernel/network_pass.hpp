@@ -79,6 +79,7 @@ private:
         const std::int32_t* arguments = nullptr;  // [atoms, arity]
         std::vector<std::int32_t> place;          // the same, with the number in Position::nodes where they are shared
         std::vector<Position> positions;
+        std::int64_t biased = -1;  // the first shared position: the first map's bias is added to its table
         std::int64_t table_rows = 0;
         std::int64_t table = 0;      // first float of its tables
         std::size_t first_tile = 0;  // its table tiles

@@ -77,38 +77,41 @@ SALTUS_INLINE const float* row_of(const Rows& rows, std::int64_t number) {
     return rows.base + (rows.index != nullptr ? rows.index[number * rows.step] : number) * rows.stride;
 }
 
-// kRows rows times `Columns` vectors of outputs: all accumulators stay in registers.
+// kRows rows times `Columns` vectors of outputs: all accumulators stay in registers. They start from `start`, whose
+// rows are `step` floats apart: 0 if it is the bias.
 template <int Columns>
 SALTUS_INLINE void multiply_block(const float* const* input, std::int64_t inputs, const float* weights,
-                                  std::int64_t outputs, const float* bias, float* output) {
+                                  std::int64_t outputs, const float* start, std::int64_t step, float* output) {
     Vec sum[kRows][Columns];
     for (int i = 0; i < kRows; ++i)
-        for (int j = 0; j < Columns; ++j)
-            sum[i][j] = load(bias != nullptr ? bias + j * kWidth : output + i * outputs + j * kWidth);
-    for (std::int64_t k = 0; k < inputs; ++k) {
+        for (int j = 0; j < Columns; ++j) sum[i][j] = load(start + i * step + j * kWidth);
+    std::int64_t k = 0;
+    do {  // there is an input; a test before the first would make the compiler spill the accumulators
         Vec weight[Columns];
         for (int j = 0; j < Columns; ++j) weight[j] = load(weights + k * outputs + j * kWidth);
         for (int i = 0; i < kRows; ++i) {
             const Vec value = all(input[i][k]);
             for (int j = 0; j < Columns; ++j) sum[i][j] += value * weight[j];
         }
-    }
+    } while (++k < inputs);
     for (int i = 0; i < kRows; ++i)
         for (int j = 0; j < Columns; ++j) store(output + i * outputs + j * kWidth, sum[i][j]);
 }
 
 void multiply(Rows input, std::int64_t rows, std::int64_t inputs, const float* weights, std::int64_t outputs,
               const float* bias, float* output) {
-    const float* start[kTileRows];
+    const float* row_start[kTileRows];
     std::int64_t padded = 0;
     for (; padded < rows || padded % kRows != 0; ++padded)
-        start[padded] = row_of(input, padded < rows ? padded : rows - 1);
+        row_start[padded] = row_of(input, padded < rows ? padded : rows - 1);
+    const float* const start = bias != nullptr ? bias : output;
+    const std::int64_t step = bias != nullptr ? 0 : outputs;
     std::int64_t column = 0;
     auto pass = [&]<int Columns>() __attribute__((always_inline)) {
         for (; column + Columns * kWidth <= outputs; column += Columns * kWidth)
             for (std::int64_t row = 0; row < padded; row += kRows)
-                multiply_block<Columns>(start + row, inputs, weights + column, outputs,
-                                        bias != nullptr ? bias + column : nullptr, output + row * outputs + column);
+                multiply_block<Columns>(row_start + row, inputs, weights + column, outputs, start + row * step + column,
+                                        step, output + row * outputs + column);
     };
     if constexpr (kColumns > 2) pass.template operator()<kColumns>();
     pass.template operator()<2>();
@@ -120,28 +123,36 @@ void mish(float* values, std::int64_t count) {
 }
 
 template <int Parts>
-SALTUS_INLINE void add_some(const Rows* parts, std::int64_t rows, const float* bias, std::int64_t width, bool activate,
-                            float* output) {
+SALTUS_INLINE void add_some(const Rows* parts, std::int64_t rows, std::int64_t width, bool activate, float* output) {
     for (std::int64_t row = 0; row < rows; ++row) {
         const float* start[Parts];
         for (int part = 0; part < Parts; ++part) start[part] = row_of(parts[part], row);
-        for (std::int64_t k = 0; k < width; k += kWidth) {
-            Vec sum = load(bias + k);
-            for (int part = 0; part < Parts; ++part) sum += load(start[part] + k);
-            store(output + row * width + k, activate ? mish_of(sum) : sum);
+        auto add = [&](std::int64_t k) __attribute__((always_inline)) {
+            Vec sum = load(start[0] + k);
+            for (int part = 1; part < Parts; ++part) sum += load(start[part] + k);
+            return sum;
+        };
+        float* to = output + row * width;
+        std::int64_t k = 0;
+        for (; activate && k + 2 * kWidth <= width; k += 2 * kWidth) {  // two at a time, of which neither waits
+            const Vec one = add(k);
+            const Vec two = add(k + kWidth);
+            store(to + k, mish_of(one));
+            store(to + k + kWidth, mish_of(two));
         }
+        for (; k < width; k += kWidth) store(to + k, activate ? mish_of(add(k)) : add(k));
     }
 }
 
-void add_rows(const Rows* parts, std::int64_t part_count, std::int64_t rows, const float* bias, std::int64_t width,
-              bool activate, float* output) {
-    if (part_count == 1) return add_some<1>(parts, rows, bias, width, activate, output);
-    if (part_count == 2) return add_some<2>(parts, rows, bias, width, activate, output);
-    if (part_count == 3) return add_some<3>(parts, rows, bias, width, activate, output);
+void add_rows(const Rows* parts, std::int64_t part_count, std::int64_t rows, std::int64_t width, bool activate,
+              float* output) {
+    if (part_count == 1) return add_some<1>(parts, rows, width, activate, output);
+    if (part_count == 2) return add_some<2>(parts, rows, width, activate, output);
+    if (part_count == 3) return add_some<3>(parts, rows, width, activate, output);
     for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t k = 0; k < width; k += kWidth) {
-            Vec sum = load(bias + k);
-            for (std::int64_t part = 0; part < part_count; ++part) sum += load(row_of(parts[part], row) + k);
+            Vec sum = load(row_of(parts[0], row) + k);
+            for (std::int64_t part = 1; part < part_count; ++part) sum += load(row_of(parts[part], row) + k);
             store(output + row * width + k, activate ? mish_of(sum) : sum);
         }
 }
@@ -156,12 +167,28 @@ SALTUS_INLINE void collect_smooth(const float* message, std::int64_t width, floa
         }
         return;
     }
+    const Vec limit = all(kMostExcess);
+    if (width == kUsualWidth) {  // one test for all of a usual message
+        constexpr int kVectors = kUsualWidth / kWidth;
+        Vec excess[kVectors];
+        Vec most = limit;
+        for (int i = 0; i < kVectors; ++i) {
+            excess[i] = (load(message + i * kWidth) - load(state + i * kWidth)) * scale;
+            most = i == 0 ? excess[i] : maximum(most, excess[i]);
+        }
+        if (!any_greater(most, limit)) [[likely]] {
+            for (int i = 0; i < kVectors; ++i) {
+                float* sum = state + width + i * kWidth;
+                store(sum, load(sum) + power_of_two(excess[i]));
+            }
+            return;
+        }
+    }
     for (std::int64_t k = 0; k < width; k += kWidth) {
         const Vec value = load(message + k);
         const Vec reference = load(state + k);
         const Vec sum = load(state + width + k);
         const Vec excess = (value - reference) * scale;
-        const Vec limit = all(kMostExcess);
         if (any_greater(excess, limit)) [[unlikely]] {
             const Vec shrunk = sum * power_of_two(-excess) + 1.0F;
             store(state + k, greater(excess, limit, value, reference));

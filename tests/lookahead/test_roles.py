@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.random_moves import random_errands, random_moves
-from tests.random_tasks import random_tasks
+from tests.random_tasks import random_task, random_tasks
 
 from saltus.errors import ConfigurationError
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.reference import batch
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import LookaheadSpec, is_dead_end, lookahead, reference
 from saltus.lookahead.actions import applicable_actions, successor_state
-from saltus.lookahead.roles import project, project_goal
+from saltus.lookahead.roles import project, project_goal, project_relaxed
 from saltus.lookahead.roles_reference import facts, roles
 from saltus.lookahead.roles_reference import project as slow_project
 from saltus.pddl import Source, parse_domain, parse_problem
@@ -139,6 +139,64 @@ def test_lifted_trees_are_valid(task: Task, most: int, kind: str) -> None:
     if tree.small is not None:
         assert not tree.has_all_successors
         tree.small.check_valid()
+
+
+def with_copies(task: Task, copied: str, copies: int) -> Task:
+    """The task with further objects that only their names tell from one it has."""
+    atoms = [atom for atom in task.problem.initial_atoms(task.domain) if atom[1:].count(copied) < 2]
+    names = [f"copy{i}" for i in range(copies)]
+    atoms += [
+        tuple(name if term == copied else term for term in atom)
+        for name in names
+        for atom in atoms
+        if copied in atom[1:]
+    ]
+    kind = next(entry.types[0] for entry in task.problem.objects if entry.name == copied)
+    objects = [(entry.name, entry.types[0]) for entry in task.problem.objects] + [(name, kind) for name in names]
+    text = (
+        f"(define (problem copies) (:domain random) (:objects {' '.join(f'{name} - {kind}' for name, kind in objects)})"
+        f"(:init {' '.join(f'({chr(32).join(atom)})' for atom in atoms)}) (:goal (and)))"
+    )
+    return build_task(task.domain, parse_problem(Source.from_bytes(text.encode(), "problem"), task.domain))
+
+
+def test_dead_ends_are_the_same() -> None:
+    """The relaxation sees as much through representatives as through all objects, where some are alike."""
+    seen = {True: 0, False: 0}
+    for seed in range(150):
+        rng = random.Random(seed)
+        plain = random_task(seed, conditional=False, max_objects=4)
+        task = with_copies(plain, rng.choice(plain.problem.objects).name, 5)
+        fluent = [p for p in range(len(task.arity)) if task.fluent[p]]
+        for most in (1, 2, 3):
+            predicate = rng.choice(fluent)
+            arguments = [rng.randrange(len(task.objects)) for _ in range(int(task.arity[predicate]))]
+            goal = Goal([task.encode(predicate, arguments)])
+            expected = reference.is_dead_end(task, task.initial_state, goal)
+            assert is_dead_end(task, task.initial_state, goal, roles=most) == expected
+            seen[expected] += project_relaxed(task, task.initial_state, goal, most) is not None
+    assert min(seen.values()) > 20
+
+
+def test_dead_ends_of_actions_that_need_more_objects_than_are_shown() -> None:
+    """With one parcel to show, no two could be tied to each other; so the test sees them all."""
+    text = DOMAIN.replace(
+        "(:action walk",
+        "(:action tie :parameters (?b ?c) :precondition (and (parcel ?b) (parcel ?c)"
+        " (not (= ?b ?c))) :effect (free ?b)) (:action walk",
+        1,
+    )
+    plain = carrier(5)
+    task = build_task(parse_domain(Source.from_bytes(text.encode(), "domain")), plain.problem)
+    goal = task.make_goal([task.atom(f"(free b{i})") for i in range(5)])
+    shown = project(task, task.initial_state, goal, 1)
+    assert shown is not None
+    assert is_dead_end(shown.small.task, shown.state, shown.goal)
+    assert not is_dead_end(task, task.initial_state, goal, roles=1)
+    assert not is_dead_end(task, task.initial_state, goal)
+    wide = project_relaxed(task, task.initial_state, goal, 3)
+    assert wide is not None
+    assert len(wide.representatives) < len(task.objects)
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,10 +92,10 @@ def test_planning_follows_the_policys_lookahead() -> None:
 def test_every_state_is_tested_once_and_the_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[State] = []
 
-    def slow(task: Task, state: State, goal: Goal) -> bool:
+    def slow(task: Task, state: State, goal: Goal, *, roles: int | None) -> bool:
         asked.append(state)
         time.sleep(0.01)
-        return is_dead_end(task, state, goal)
+        return is_dead_end(task, state, goal, roles=roles)
 
     monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "is_dead_end", slow)
     end = TrapLover(RELAXED).solve(fork(), search=True)
@@ -106,6 +107,20 @@ def test_every_state_is_tested_once_and_the_time_is_reported(monkeypatch: pytest
     failed = TrapLover(RELAXED).solve(closed_fork(), search=True)
     assert (failed.outcome, failed.solved) == (Outcome.FAILED, False)
     assert failed.seconds_dead_ends >= 0.01 * len(asked) > 0
+
+
+def test_the_test_sees_as_many_representatives_as_the_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int | None] = []
+
+    def note(task: Task, state: State, goal: Goal, *, roles: int | None) -> bool:
+        asked.append(roles)
+        return is_dead_end(task, state, goal, roles=roles)
+
+    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "is_dead_end", note)
+    for roles in (None, 3):
+        asked.clear()
+        assert TrapLover(replace(RELAXED, roles=roles)).solve(fork(), search=True).outcome is Outcome.FOUND
+        assert {*asked} == {roles}
 
 
 def test_exploration_stores_the_dead_end() -> None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 from saltus.policy import DeadEndRule, Ending, FrozenGoals, Policy, Rollout, run_rollouts
+from saltus.policy.rollout import DeadEnds
 from saltus.task import Task
 
 
@@ -75,6 +76,7 @@ def measure(
             task,
             take_goals=take_goals,
             dead_end_rule=rule,
+            dead_ends=DeadEnds(task, task.goal, policy.lookahead.roles),
             frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
         )
         for task in tasks

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from saltus import _kernel
 from saltus.errors import InputError
+from saltus.lookahead.roles import project_relaxed
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.formulas import MAX_VARIABLES
@@ -173,7 +174,13 @@ _GROUNDED = PerObject(_nothing_grounded)
 
 
 def is_dead_end(
-    task: Task, state: State, goal: Goal, *, work: int = DEAD_END_WORK, ground_atoms: int = GROUND_ATOMS
+    task: Task,
+    state: State,
+    goal: Goal,
+    *,
+    roles: int | None = None,
+    work: int = DEAD_END_WORK,
+    ground_atoms: int = GROUND_ATOMS,
 ) -> bool:
     """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions.
 
@@ -181,9 +188,15 @@ def is_dead_end(
     grounded once and kept. In a large task the conditions are joined with the state; once that has taken more than
     `JOIN_WORK` steps, its actions are grounded as well, unless they have more than `ground_atoms` atoms. Tasks that
     cannot be grounded use joins of at most `work` steps; the result is False where these are not enough.
+
+    With `roles` representatives of every role (`LookaheadSpec.roles`), the test sees these objects alone, where that
+    gives the same answer; its cost then follows their number.
     """
     if goal.impossible:
         return True
+    projection = None if roles is None else project_relaxed(task, state, goal, roles)
+    if projection is not None:
+        task, state, goal = projection.small.task, projection.state, projection.goal
     known = kernel_task(task)
     grounded = _GROUNDED.of(task)
 

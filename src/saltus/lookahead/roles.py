@@ -118,6 +118,19 @@ def project(task: Task, state: State, goal: Goal, most: int, *, free_moves: bool
     return Projection(small, representatives, State(codes), Goal(positive, negative, goal.impossible), satisfied)
 
 
+def project_relaxed(task: Task, state: State, goal: Goal, most: int) -> Projection | None:
+    """The situation with at most so many objects of a role, for tests by the delete relaxation, which reaches the goal
+    there exactly if it does in the whole task; None if that does not hold, or if no object has to wait.
+
+    It holds if no action has more than `most` parameters. Whatever the relaxation reaches, it reaches with objects of
+    the same role exchanged. So where an action needs objects that wait, representatives that it does not need otherwise
+    can take their places, and so on for what made its conditions true.
+    """
+    if most < max((len(schema.parameters) for schema in task.schemas), default=0):
+        return None
+    return project(task, state, goal, most)
+
+
 def project_goal(tree: LookaheadTree, goal: Goal) -> Goal:
     """Another goal for a tree with representatives, as its small task has it: literals about them alone."""
     task, small = tree.task, tree.encoded.task

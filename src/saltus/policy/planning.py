@@ -182,7 +182,7 @@ class _Planning:
         self.take_goals = take_goals
         self.started = started
         self.actions: list[Action] = []
-        self.dead_ends = DeadEnds(task, task.goal)
+        self.dead_ends = DeadEnds(task, task.goal, policy.lookahead.roles)
         self.frozen_goals = FrozenGoals.when_playing(policy.lookahead, task)
         self.search = JumpSearch(
             policy, task, expired=self.expired, dead_ends=self.dead_ends, frozen_goals=self.frozen_goals

@@ -112,9 +112,11 @@ class Step:
 class DeadEnds:
     """The dead ends of a task: `state in dead_ends` tests a state and remembers the answer by the state's hash."""
 
-    def __init__(self, task: Task, goal: Goal) -> None:
+    def __init__(self, task: Task, goal: Goal, roles: int | None = None) -> None:
         self.task = task
         self.goal = goal
+        self.roles = roles
+        """The lookahead's number of representatives, which is enough for the test, too; None for all objects."""
         self.seconds = 0.0
         """Total time that the tests have taken."""
         self._known: dict[int, bool] = {}
@@ -128,7 +130,7 @@ class DeadEnds:
         known = self._known.get(key)
         if known is None:
             start = time.perf_counter()
-            known = self._known[key] = is_dead_end(self.task, state, self.goal)
+            known = self._known[key] = is_dead_end(self.task, state, self.goal, roles=self.roles)
             self._count += known
             self.seconds += time.perf_counter() - start
         return known

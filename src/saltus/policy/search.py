@@ -145,7 +145,7 @@ class JumpSearch:
         self.solution: list[Action] | None = None
         self.incomplete: set[int] = set()
         """Numbers of the search nodes whose tree may lack successors: cut off, nodes left out, one per class only."""
-        self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
+        self.dead_ends = DeadEnds(task, self.goal, policy.lookahead.roles) if dead_ends is None else dead_ends
         self.frozen_goals = frozen_goals or FrozenGoals.when_playing(policy.lookahead, task, self.goal)
         self._expired = expired
         self._dead_end_nodes: dict[int, bool] = {}

@@ -244,7 +244,7 @@ nb::tuple relaxed_search(std::size_t atoms, Input<std::int32_t> need_offset, Inp
                          Input<std::int32_t> forbid_offset, Input<std::int32_t> forbids, Input<std::int32_t> add_offset,
                          Input<std::int32_t> adds, Input<std::int32_t> delete_offset, Input<std::int32_t> deletes,
                          Input<std::int32_t> initial, Input<std::int32_t> goal, Input<std::int32_t> unwanted,
-                         std::int64_t most_work, std::int64_t goal_share, nb::handle check) {
+                         std::int64_t most_work, std::int64_t goal_share, const nb::callable& check) {
     if (need_offset.shape(0) == 0 || goal_share < 1) throw nb::value_error("no offsets, or no share of the work");
     const std::size_t count = need_offset.shape(0) - 1;
     const ListedActions actions{

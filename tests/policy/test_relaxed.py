@@ -46,6 +46,7 @@ def test_relaxed_plans_exist_unless_the_state_is_a_dead_end(seed: int) -> None:
         assert found != is_hopeless
 
 
+@pytest.mark.kernel
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3_000, 20_000, 200_000]))
 def test_kernel_searches_by_relaxed_plans_as_its_twin_does(seed: int, most_work: int) -> None:

@@ -17,6 +17,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kStateWork = 1000;  // what valuing a state takes, however few actions there are
 constexpr std::int64_t kBoost = 1000;      // how far preferred actions get ahead when a state is better than all before
 
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of states and queues
+
 struct Node {
     std::int64_t parent = -1;
     std::int32_t action = -1;
@@ -241,7 +243,11 @@ private:
     };
     using Seen = std::unordered_set<std::int64_t, StateHash, StateEqual>;
 
-    // A node in which some atoms are true; -1 if there is none before `most_work` is done in all.
+    std::size_t bytes(const std::array<Queue, 2>& queues) const {
+        return states_.size() * sizeof(Word) + (queues[0].size() + queues[1].size()) * sizeof(Entry);
+    }
+
+    // A node in which some atoms are true; -1 if there is none before `most_work` is done in all, or memory is full.
     std::int64_t greedy(std::int64_t node, std::span<const std::int32_t> goal, std::int64_t most_work) {
         Seen seen(16, StateHash{this}, StateEqual{this});
         seen.insert(node);
@@ -249,7 +255,7 @@ private:
         std::array<std::int64_t, 2> credit{0, 0};
         auto best = static_cast<std::int64_t>(actions_.count()) + 1;
         std::int64_t entries = 0;
-        while (work_ < most_work) {
+        while (work_ < most_work && bytes(queues) < kMostBytes) {
             if (is_final(node, goal)) return node;
             const std::int64_t value = relaxed_plan(state_of(node), goal);
             if (value >= 0) {

@@ -44,7 +44,8 @@ struct RelaxedFound {
 };
 
 // What a search comes by before it has done `most_work`: the sizes of all ground actions, each time that a state is
-// valued or left. `goal_share` is the part of the work that a single goal may take.
+// valued or left. A search whose states and queues take a gigabyte ends, too. `goal_share` is the part of the work that
+// a single goal may take.
 RelaxedFound relaxed_search(const ListedActions& actions, std::span<const std::int32_t> initial,
                             const RelaxedGoal& goal, std::int64_t most_work, std::int64_t goal_share);
 

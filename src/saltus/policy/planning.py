@@ -24,7 +24,7 @@ from saltus.policy.figures import Figures
 from saltus.policy.frozen import FrozenGoals
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
-from saltus.policy.relaxed import relaxed_search
+from saltus.policy.relaxed import GroundTask, RelaxedFound, can_search, ground_task
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.search import Change, JumpSearch, SearchNode
 from saltus.policy.stall import Stall
@@ -412,9 +412,10 @@ class _RelaxedSearches:
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self._ground: GroundTask | None = None
         self._next = RELAXED_WORK
         self._done = 0
-        self._may_help = True
+        self._may_help = can_search(task)
 
     def is_due(self, states: int) -> bool:
         """Whether the next one may begin once the policy's search has evaluated so many states."""
@@ -423,7 +424,8 @@ class _RelaxedSearches:
     def run(self, check: Callable[[], None]) -> list[Action] | None:
         """The plan of the next search; None if it finds none, or if `check` says that the time is up."""
         try:
-            found = relaxed_search(self.task, check, self._next)
+            self._ground = self._ground or ground_task(self.task, check)
+            found = RelaxedFound() if self._ground is None else self._ground.search(check, self._next)
         except _TimeIsUp:
             return None
         self._may_help = found.is_cut_off

@@ -48,6 +48,12 @@ class RelaxedFound:
     """Whether more work could find more."""
 
 
+def can_search(task: Task) -> bool:
+    """Whether the task has nothing that the search does not know: conditional effects, nested conditions, axioms."""
+    extra = any(schema.nested or schema.is_conditional for schema in task.schemas)
+    return not (extra or task.axioms or task.goal.impossible)
+
+
 def relaxed_search(
     task: Task,
     check: Callable[[], None] = lambda: None,
@@ -58,7 +64,7 @@ def relaxed_search(
 
     Nothing if the task is too large or has conditional effects, nested conditions or axioms.
     """
-    if task.axioms or task.goal.impossible or any(schema.nested or schema.is_conditional for schema in task.schemas):
+    if not can_search(task):
         return RelaxedFound()
     ground = ground_task(task, check, most_actions)
     return RelaxedFound() if ground is None else ground.search(check, most_work)

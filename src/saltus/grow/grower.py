@@ -258,9 +258,7 @@ class Grower:
         """A plan for a given problem; empty if none is known."""
         if draft.task not in self._plans:
             found = search_goal(draft, draft.task, 0, check).plan
-            self._plans[draft.task] = (
-                found or relaxed_search(draft.task, check, RELAXED_WORK, RELAXED_ACTIONS).plan or ()
-            )
+            self._plans[draft.task] = found or _relaxed(draft.task, check).plan or ()
         return self._plans[draft.task]
 
     def _search_is_weak(self, check: Check) -> bool:

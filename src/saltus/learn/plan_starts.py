@@ -27,7 +27,6 @@ NEAREST = 6
 STEP = 1.5
 """How many times farther from the end the next rollout begins after one that reached the goal."""
 
-
 MEMORY = 0.9
 """Weight of earlier rollouts in the share of those that reach the goal, from one to the next."""
 

@@ -122,8 +122,8 @@ def test_policy_failed_and_the_search_that_helps(tmp_path: Path, capsys: pytest.
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("plan found (search): ")
     goals = f"{record['greedy_goals']} of {record['goal_count']} goals"
-    rollout = f"greedy failed after {record['jumps']} jumps at {goals}; {record['search_decisions']} states searched, "
-    assert second.startswith(rollout)
+    played = f"{record['goal_by_goal_decisions']} jumps goal by goal, {record['search_decisions']} states searched, "
+    assert second.startswith(f"greedy failed after {record['jumps']} jumps at {goals}; {played}")
 
 
 def test_a_rollout_that_stalls_and_the_search_that_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -322,9 +322,10 @@ def rollout_text(figures: Figures) -> str:
 def search_text(figures: Figures) -> str:
     """How far the searches have come, in words; empty if there was none."""
     policy, goals = figures.search_decisions or 0, figures.goal_search_decisions or 0
-    if not policy and not goals:
-        return ""
-    return f"{policy:,} states searched" + (f" and {goals:,} by goals" if goals else "")
+    parts = [f"{played:,} jumps goal by goal"] if (played := figures.goal_by_goal_decisions or 0) else []
+    if policy or goals:
+        parts.append(f"{policy:,} states searched" + (f" and {goals:,} by goals" if goals else ""))
+    return ", ".join(parts)
 
 
 def show_messages(result: PlanResult) -> None:

@@ -93,8 +93,9 @@ class Figures:
     jumps: int | None = declare(Kind.COUNT, "Jumps of the greedy rollout.", column="jumps")
     search_decisions: int | None = declare(Kind.COUNT, "Decisions of the search around the policy.")
     goal_search_decisions: int | None = declare(Kind.COUNT, "Decisions of the goal search next to it.")
+    goal_by_goal_decisions: int | None = declare(Kind.COUNT, "Decisions of the policy with one missing goal at a time.")
     found_by: str | None = declare(
-        Kind.TEXT, "What found the first plan: greedy, search, goal search or relaxed search."
+        Kind.TEXT, "What found the first plan: greedy, goal by goal, search, goal search or relaxed search."
     )
     greedy_outcome: Outcome | None = declare(Kind.OUTCOME, "How the greedy rollout ended, even if a search followed.")
     greedy_goals: int | None = declare(Kind.COUNT, "Largest number of goal literals true during the greedy rollout.")

@@ -1,10 +1,11 @@
 """Stage `policy`: from a policy and a task to a validated plan.
 
-`plan_stepwise` is all of planning as a generator: the greedy rollout; if it fails or has stalled (`stall.py`), a
-search around the policy with two cheaper ones next to it, by goals and by relaxed plans; on request, the improvement of
-the plan. It yields its progress after every decision and every plan, so that the caller can show it, write plans as
-they come, or stop. Limits on jumps and time are checked between decisions; memory, and time within a decision, can only
-be limited from another process (`process/supervisor.py`).
+`plan_stepwise` is all of planning as a generator: the greedy rollout, with the policy playing goal by goal next to it
+once it makes no progress; if it fails or has stalled (`stall.py`), a search around the policy with two cheaper ones
+next to it, by goals and by relaxed plans; on request, the improvement of the plan. It yields its progress after every
+decision and every plan, so that the caller can show it, write plans as they come, or stop. Limits on jumps and time are
+checked between decisions; memory, and time within a decision, can only be limited from another process
+(`process/supervisor.py`).
 
 No plan leaves this module before the validator, which shares nothing with the kernel, has replayed it.
 """
@@ -22,6 +23,7 @@ from saltus.lookahead import JUMPS, LookaheadSpec, Situation
 from saltus.pddl import Domain
 from saltus.policy.figures import Figures
 from saltus.policy.frozen import FrozenGoals
+from saltus.policy.goal_by_goal import Beginning, GoalByGoal
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
 from saltus.policy.relaxed import GroundTask, RelaxedFound, can_search, ground_task
@@ -35,8 +37,23 @@ NO_LIMITS = Limits()
 SEARCH, GOAL_SEARCH, RELAXED_SEARCH = "search", "goal search", "relaxed search"
 """The search around the policy, and the cheap ones next to it: values of the figure `found_by`."""
 
-COUNTS = {SEARCH: "search_decisions", GOAL_SEARCH: "goal_search_decisions"}
+GOAL_BY_GOAL = "goal by goal"
+"""The policy with one missing goal at a time: another value of it."""
+
+COUNTS = {
+    SEARCH: "search_decisions",
+    GOAL_SEARCH: "goal_search_decisions",
+    GOAL_BY_GOAL: "goal_by_goal_decisions",
+}
 """Figures that count their decisions."""
+
+ALONE = 50
+"""Jumps without a new best after which the policy also plays goal by goal, next to the rollout. Rollouts that succeed
+by themselves hardly ever make as many (`stall.py`)."""
+
+AHEAD = 4
+"""States that it may look at for each one of the rollout or the search if it has reached more goals than they have;
+otherwise as many."""
 
 GOAL_SEARCH_STATES = 10
 """Tree states that the goal search may look at for each one that the policy's search has evaluated: on a CPU, both then
@@ -165,7 +182,7 @@ def plan_stepwise(
     yield planning.now
     yield from planning.greedy(search=search, share=greedy_share if search else 1.0)
     ended = planning.ended_greedily
-    may_search = search and ended.allows_search and not planning.now.unsolvable
+    may_search = search and ended.allows_search and not planning.now.unsolvable and not planning.now.solved
     if may_search and (ended is Outcome.STALLED or not planning.expired()):
         yield from planning.run_searches(goal_policy)
     if improve and planning.now.solved:
@@ -187,14 +204,22 @@ class _Planning:
         self.search = JumpSearch(
             policy, task, expired=self.expired, dead_ends=self.dead_ends, frozen_goals=self.frozen_goals
         )
+        self.by_goals: GoalByGoal | None = None
+        self.goal_decisions: Iterator[Decision] = iter(())
+        """Its decisions; empty if it has not begun, or has ended."""
+        self.states_beside = 0
+        """States of the rollout's trees since it began."""
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where a limit cut the rollout off: a state that was jumped to, but not decided on."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
         total = task.goal.size
+        self.others_goals = total - initial
+        """Most goals in a state of the rollout or the search around the policy."""
         self.now = Progress(
             jumps=0,
             search_decisions=0,
             goal_search_decisions=0,
+            goal_by_goal_decisions=0,
             tree_nodes=0,
             left_out_nodes=0,
             largest_tree=0,
@@ -258,9 +283,19 @@ class _Planning:
                 change = step.tree.change_to(step.node)
                 self.actions += jump
             self.see(decision, goals)
-            self.now = replace(self.now, jumps=rollout.jumps, greedy_goals=self.now.goals)
+            self.others_goals = max(self.others_goals, goals)
+            self.now = replace(self.now, jumps=rollout.jumps, greedy_goals=self.others_goals)
             if rollout.ending is None:
                 yield self.now
+                if search and self.by_goals is None and stall.stretch >= ALONE:
+                    self.begin_goal_by_goal(stall)
+                if self.by_goals is not None:
+                    self.states_beside += len(decision.tree)
+                    yield from self.play_goal_by_goal(self.states_beside)
+                    if self.by_goals.solution is not None:
+                        self.now = replace(self.now, greedy_outcome=Outcome.STALLED)
+                        yield self.found_goal_by_goal(self.by_goals.solution)
+                        return
         if rollout.ending is Ending.SOLVED:
             yield self.found("greedy")
         elif rollout.ending is Ending.DEAD_END and rollout.jumps == 0:
@@ -269,13 +304,47 @@ class _Planning:
             unsolvable = rollout.ending is Ending.PROVEN_DEAD_END and rollout.jumps == 0
             yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending), unsolvable=unsolvable)
 
+    def begin_goal_by_goal(self, stall: Stall | None = None) -> None:
+        """Lets the policy play goal by goal, from the rollout's state with the most goals, if any, and then from the
+        initial one. With one goal there is nothing else to play."""
+        beginnings = [Beginning(self.task.initial_state)]
+        if stall is not None and stall.most_goals_at > 0:
+            best = self.search.nodes[stall.most_goals_at]
+            beginnings.insert(0, Beginning(best.state, tuple(best.path())))
+        self.by_goals = GoalByGoal(self.policy, self.task, beginnings, dead_ends=self.dead_ends)
+        if self.task.goal.size > 1:
+            self.goal_decisions = self.by_goals.run()
+
+    def play_goal_by_goal(self, states: int) -> Iterator[Progress]:
+        """Plays goal by goal until it has looked at as many states as the others, or more if it is ahead, or has ended.
+
+        `states` is how many the others have looked at since it began.
+        """
+        assert self.by_goals is not None
+        while not self.expired():
+            is_ahead = self.by_goals.goals > self.others_goals
+            if self.by_goals.states >= states * (AHEAD if is_ahead else 1):
+                return
+            decision = next(self.goal_decisions, None)
+            if decision is None:
+                return
+            self.see(decision, int(decision.tree.goals[0]), **{COUNTS[GOAL_BY_GOAL]: 1})
+            yield self.now
+
+    def found_goal_by_goal(self, actions: list[Action]) -> Progress:
+        self.actions = actions
+        return self.found(GOAL_BY_GOAL)
+
     def run_searches(self, goal_policy: Policy | None) -> Iterator[Progress]:
         """The search, which goes on from the state where a limit cut the rollout off, or from the best states of one
-        that has stalled, and then from everywhere; the goal search, which starts anew and takes the next step
-        whenever it has looked at less than its share of states; and searches by relaxed plans, which start anew each
-        time."""
+        that has stalled, and then from everywhere; the policy goal by goal, which looks at as many states; the goal
+        search, which starts anew and takes the next step whenever it has looked at less than its share of states; and
+        searches by relaxed plans, which start anew each time."""
         self.now = replace(self.now, outcome=None, detail="")
         ended = self.ended_greedily
+        if self.by_goals is None:
+            self.begin_goal_by_goal()
+        assert self.by_goals is not None
         searches = {SEARCH: self.search}
         steps = {SEARCH: self._search_steps()}
         if goal_policy is not None:
@@ -298,6 +367,10 @@ class _Planning:
                     self.actions = found_actions
                     yield self.found(RELAXED_SEARCH)
                     return
+            yield from self.play_goal_by_goal(self.states_beside + states[SEARCH])
+            if self.by_goals.solution is not None:
+                yield self.found_goal_by_goal(self.by_goals.solution)
+                return
             if self.expired():
                 yield self.end(Outcome.TIME)
                 return
@@ -315,6 +388,8 @@ class _Planning:
                 tree = found[1].tree
                 states[turn] += len(tree)
                 self.see(found[1], int(tree.goals[0]), **{COUNTS[turn]: 1})
+                if turn == SEARCH:
+                    self.others_goals = max(self.others_goals, int(tree.goals[0]))
                 if searches[turn].solution is None:
                     yield self.now
             elif turn == GOAL_SEARCH:

@@ -243,6 +243,7 @@ class _Supervision:
         longest = UNLIMITED_INTERVAL if self.limits.seconds is None and math.isinf(most) else INTERVALS[1]
         interval = INTERVALS[0]
         asked = False
+        self.peak = resident_memory(self.process.pid)  # it may have ended before the next look
         while not self.done:
             self._listen(interval)
             memory = resident_memory(self.process.pid)
@@ -284,7 +285,9 @@ class _Supervision:
         *lines, self._pending = (self._pending + part).split(b"\n")
         for line in lines:
             with suppress(json.JSONDecodeError):  # a process that crashes may write anything
-                self.done |= self.receive(json.loads(line))
+                message = json.loads(line)
+                self.peak = max(self.peak, message.pop("peak_memory", 0))
+                self.done |= self.receive(message)
         return part
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ messages say depends on the kind of job; the last one is always
 
     {"event": "end", …}
 
-with what the function returned, or with outcome and detail of the error that it raised.
+with what the function returned, or with outcome and detail of the error that it raised, and the peak of its memory.
 
 A worker never outlives its supervisor (`end_with_parent`).
 """
@@ -30,6 +30,7 @@ from typing import Any
 from saltus.errors import ConfigurationError, SaltusError
 from saltus.files import WriteError
 from saltus.policy.outcome import Outcome
+from saltus.process.supervisor import peak_memory
 
 PACKAGE = "saltus."
 """Start of the names of all modules whose functions a job may name."""
@@ -110,7 +111,7 @@ def run_worker(work: Work | None = None) -> None:
             worker.note(traceback.format_exc().rstrip())
         worker.note(f"saltus: error: {detail}")
         values = {"outcome": outcome, "detail": detail}
-    worker.send("end", **values)
+    worker.send("end", peak_memory=peak_memory(os.getpid()), **values)  # it may have ended before anybody looks
 
 
 def find_work(name: str) -> Work:

@@ -139,7 +139,7 @@ class TestCandidates:
         assert {(spec.training.cost, spec.training.larger_problems, spec.model.embedding) for spec in specs} == {
             ("actions", 12, 32)
         }
-        assert {(spec.lookahead.max_encoded, spec.lookahead.max_better) for spec in specs} == {(2000, 32)}
+        assert {(spec.lookahead.max_encoded, spec.lookahead.max_better) for spec in specs} == {(10_000, None)}
         assert {spec.lookahead.dead_ends: spec.training.searches for spec in specs} == {"successors": 0, "relaxed": 4}
         assert {entry.seed for entry in candidates_for(small_tasks("ferry", 2), "cpu", seed=7)} == {7}
 
@@ -277,6 +277,7 @@ def test_the_better_half_goes_on_until_one_is_left(ferries: Path, tmp_path: Path
         sorted(CANDIDATES),
         sorted(order[:4]),
         sorted(order[:2]),
+        ["iw-short"],
         ["iw-roles"],
     ]
     assert "iw" not in names[8:]
@@ -320,8 +321,8 @@ def test_an_incomplete_winner_is_tried_with_another_seed_and_the_better_one_kept
         contest = opened(ferries, tmp_path / str(better), Script(by_rank(order, complete=False)), seed=3)
         contest.play()
         kinds = [entry.kind for entry in contest.state.rounds]
-        assert kinds[3:6] == ["winner", "roles", "restart"]
-        assert list(contest.state.rounds[5].targets) == ["iw-seed-4", "iw-frozen"]
+        assert kinds[3:7] == ["winner", "trees", "roles", "restart"]
+        assert list(contest.state.rounds[6].targets) == ["iw-seed-4", "iw-frozen"]
         assert contest.state.candidate("iw-frozen").start == "iw"
         assert contest.state.candidate("iw-frozen").configuration.lookahead.frozen_goals == "strong"
         assert contest.state.candidate("iw-seed-4").seed == 4
@@ -330,23 +331,42 @@ def test_an_incomplete_winner_is_tried_with_another_seed_and_the_better_one_kept
         assert contest.state.ended_by == "the time limit"
 
 
-@pytest.mark.parametrize("nodes", [90, 100, 110])
-def test_a_winner_that_plays_no_worse_with_roles_and_has_smaller_trees_keeps_to_them(
-    ferries: Path, tmp_path: Path, nodes: int
+@pytest.mark.parametrize(
+    ("short", "roles", "chosen"),
+    [
+        (100, 100, "iw-free-dead-ends"),
+        (110, 90, "iw-free-dead-ends-roles"),
+        (90, 110, "iw-free-dead-ends-short"),
+        (90, 80, "iw-free-dead-ends-short-roles"),
+        (90, 90, "iw-free-dead-ends-short"),
+    ],
+)
+def test_a_winner_that_plays_no_worse_with_less_to_see_keeps_to_it(
+    ferries: Path, tmp_path: Path, short: int, roles: int, chosen: str
 ) -> None:
     def solves(name: str, episode: int) -> Validation:
         solved = 10 if name.startswith("iw-free-dead-ends") else 5
-        size = nodes if name.endswith("-roles") else 100
+        size = roles if name.endswith("-roles") else short if name.endswith("-short") else 100
         return Validation(episode, Coverage(10, solved, 10, 100, None, size), Coverage(0, 0, 0, 0), 0.0)
 
     contest = opened(ferries, tmp_path / "out", Script(solves))
     contest.play()
-    chosen = "iw-free-dead-ends-roles" if nodes < 100 else "iw-free-dead-ends"
     assert contest.state.winner == chosen
     assert contest.policy.read_text().split()[0] == chosen
-    assert contest.state.candidate("iw-free-dead-ends-roles").start == "iw-free-dead-ends"
-    assert contest.state.candidate("iw-free-dead-ends-roles").configuration.lookahead.roles == 8
+    assert contest.state.origin(chosen) == "iw-free-dead-ends"
+    kept = contest.state.candidate("iw-free-dead-ends-short").configuration.lookahead
+    assert (kept.max_better, kept.max_encoded) == (32, 2000)
+    last = contest.state.candidates[-1]
+    assert last.start == ("iw-free-dead-ends-short" if short < 100 else "iw-free-dead-ends")
+    assert last.configuration.lookahead.roles == 8
     assert "the winner's last validations" in contest.state.ended_by
+
+
+def test_limits_on_trees_that_the_user_set_are_kept(ferries: Path, tmp_path: Path) -> None:
+    contest = opened(ferries, tmp_path / "out", Script(by_rank(["iw"])), settings=["max_encoded=500"])
+    contest.play()
+    assert "trees" not in [entry.kind for entry in contest.state.rounds]
+    assert {entry.configuration.lookahead.max_encoded for entry in contest.state.candidates} == {500}
 
 
 @pytest.mark.parametrize("validating", [2.0, 40.0])
@@ -508,7 +528,7 @@ def test_time_is_divided_by_the_clock(ferries: Path, tmp_path: Path) -> None:
     assert [seconds for _, seconds in asked[:8]] == [44.0] * 8
     assert contest.state.used == pytest.approx(2000, abs=12)
     assert contest.is_out_of_time
-    assert [entry.kind for entry in contest.state.rounds] == ["halving"] * 3 + ["winner", "roles", "restart"]
+    assert [entry.kind for entry in contest.state.rounds] == ["halving"] * 3 + ["winner", "trees", "roles", "restart"]
     assert any("longer" in line or "time limit" in line for line in contest.summary())
 
 

@@ -31,9 +31,15 @@ CANDIDATES: dict[str, tuple[str, tuple[str, ...]]] = {
 Those that tie rank in this order, small trees first, and where time is short the first ones are tried.
 """
 
+MOST_ENCODED = 10_000
+"""Nodes of a tree that the network sees. A limit that large problems run into costs the policy its way: what it learned
+to choose may be what was left out."""
+
+SHORT_TREES = ("lookahead.max_better=32", "lookahead.max_encoded=2000")
+"""Limits on trees that the winner keeps to if it plays no worse with them."""
+
 SHARED = (
-    "lookahead.max_encoded=2000",
-    "lookahead.max_better=32",
+    f"lookahead.max_encoded={MOST_ENCODED}",
     "training.validation_problems=24",
     "training.larger_problems=12",
     "training.far_problems=4",
@@ -91,12 +97,19 @@ class Candidate:
         """The candidate's policy, to go on with frozen goals; None if it has them, or cannot have them."""
         return self._variant("frozen", "lookahead.frozen_goals=strong")
 
+    def with_short_trees(self) -> Candidate | None:
+        """The candidate's policy with smaller trees; None if the user's settings limit them."""
+        spec = self.configuration.lookahead
+        if spec.max_better is not None or spec.max_encoded != MOST_ENCODED:
+            return None
+        return self._variant("short", *SHORT_TREES)
+
     def with_roles(self) -> Candidate | None:
         """The candidate's policy with few objects of every role; None if it has that already, or cannot have it."""
         return self._variant("roles", f"lookahead.roles={SHOWN_PER_ROLE}")
 
-    def _variant(self, suffix: str, setting: str) -> Candidate | None:
-        found = Candidate(f"{self.name}-{suffix}", self.config, (*self.settings, setting), self.seed, self.name)
+    def _variant(self, suffix: str, *settings: str) -> Candidate | None:
+        found = Candidate(f"{self.name}-{suffix}", self.config, (*self.settings, *settings), self.seed, self.name)
         try:
             return found if found.configuration != self.configuration else None
         except ConfigurationError:

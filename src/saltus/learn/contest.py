@@ -4,7 +4,8 @@ Takes a folder of problems; gives the folder of a policy. Every candidate (`cand
 `candidates/NAME`, trained by jobs in processes of their own. Successive halving: all train for equal shares of the
 time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
 not steadily, it is also tried with another seed and, if it does not solve everything, with frozen goals, and the best
-is kept. Before that, it is validated with few objects of every role, and keeps to that if it plays no worse.
+is kept. Before that, it is validated with smaller trees and with few objects of every role, and keeps to that if it
+plays no worse.
 
     contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
     policy.safetensors    the best policy so far, of whichever run
@@ -27,7 +28,7 @@ from typing import Any
 from saltus.errors import InputError, plural
 from saltus.files import WriteError, write_whole
 from saltus.learn.candidates import SHOWN_PER_ROLE, Candidate
-from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, WINNER, ContestState, Round
+from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, TREES, WINNER, ContestState, Round
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
 from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
@@ -164,16 +165,9 @@ class Contest:
         kinds = [entry.kind for entry in state.rounds]
         alone = state.contestants[0] if len(state.contestants) == 1 else ""
         least = 1.0 if state.budget.unit == "episodes" else self._overhead(state.contestants) + LEAST_SHARE
-        base = alone and (state.candidate(alone).start or alone)
-        shown = None
-        if (base in state.stable or (alone and WINNER in kinds)) and ROLES not in kinds and left >= least:
-            shown = state.candidate(alone).with_roles() if self._standings[alone].best is not None else None
-        if shown is not None:
-            self._add([shown])
-            state.rounds.append(Round(ROLES, {shown.name: LEAST_SHARE}))
-            self._say(
-                "round", f"round {len(state.rounds)}: {shown.name}: {alone} with {SHOWN_PER_ROLE} objects of a role"
-            )
+        base = alone and state.origin(alone)
+        if (base in state.stable or (alone and WINNER in kinds)) and left >= least and self._add_variant(alone, kinds):
+            pass
         elif base in state.stable:
             state.ended_by = STABLE
         elif left < least and kinds:
@@ -193,6 +187,22 @@ class Contest:
         else:
             state.ended_by = DONE
         self._save()
+
+    def _add_variant(self, alone: str, kinds: Sequence[str]) -> bool:
+        """Adds a round in which the policy of the only run left is validated with less to see, if one is to come."""
+        if self._standings[alone].best is None:
+            return False
+        winner = self.state.candidate(alone)
+        for kind, variant, change in (
+            (TREES, winner.with_short_trees(), "smaller trees"),
+            (ROLES, winner.with_roles(), f"{SHOWN_PER_ROLE} objects of a role"),
+        ):
+            if kind not in kinds and variant is not None:
+                self._add([variant])
+                self.state.rounds.append(Round(kind, {variant.name: LEAST_SHARE}))
+                self._say("round", f"round {len(self.state.rounds)}: {variant.name}: {alone} with {change}")
+                return True
+        return False
 
     def _add(self, candidates: Sequence[Candidate]) -> None:
         """Adds candidates to a contest that goes on."""

@@ -20,8 +20,8 @@ from saltus.model.tensor_file import DamageError, parse_json
 FILE = "contest.json"
 VERSION = 1
 UNITS = ("seconds", "episodes")
-HALVING, WINNER, ROLES, RESTART, LAST = "halving", "winner", "roles", "restart", "last"
-KINDS = (HALVING, WINNER, ROLES, RESTART, LAST)
+HALVING, WINNER, TREES, ROLES, RESTART, LAST = "halving", "winner", "trees", "roles", "restart", "last"
+KINDS = (HALVING, WINNER, TREES, ROLES, RESTART, LAST)
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ class Round:
     """Some candidates that train for equal shares."""
 
     kind: str
-    """halving: the better half goes on; winner: the winner goes on; roles: it is validated with few objects of every
-    role; restart: so does the winner with another seed, or with frozen goals; last: the best of them goes on."""
+    """halving: the better half goes on; winner: the winner goes on; trees: it is validated with smaller trees; roles:
+    with few objects of every role; restart: it is tried with another seed, or with frozen goals; last: the best goes
+    on."""
     targets: dict[str, float]
     """What each run may have used at the end of the round, in all; by name."""
     done: list[str] = field(default_factory=list)
@@ -84,6 +85,12 @@ class ContestState:
     def candidate(self, name: str) -> Candidate:
         """The candidate of that name."""
         return next(entry for entry in self.candidates if entry.name == name)
+
+    def origin(self, name: str) -> str:
+        """The candidate that was trained: `name`, or the one whose policy it began with."""
+        while start := self.candidate(name).start:
+            name = start
+        return name
 
     def write(self, folder: Path) -> None:
         """Writes `contest.json`."""

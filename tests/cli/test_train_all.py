@@ -87,7 +87,7 @@ def test_train_all_leaves_no_run_behind(suite: Path, tmp_path: Path, number: int
 
 
 def test_a_second_interrupt_kills_runs_that_do_not_end(suite: Path, tmp_path: Path) -> None:
-    settings = [*FAST, "episodes=100000", "steps=100000000"]  # an episode without end
+    settings = [*FAST, "episodes=100000", "stop_after=0"]
     process = subprocess.Popen(
         [*PROGRAM, "train-all", str(suite), "--out", str(tmp_path), "--seeds", "1", "--device", "cpu"]
         + [part for text in settings for part in ("--set", text)],
@@ -96,13 +96,19 @@ def test_a_second_interrupt_kills_runs_that_do_not_end(suite: Path, tmp_path: Pa
     )
     wait_until(lambda: (tmp_path / suite.name / "seed-0" / "log.jsonl").exists())
     (worker,) = children_of(process.pid)
+    os.kill(worker, signal.SIGSTOP)  # it cannot end by itself
     process.send_signal(signal.SIGINT)
-    log = tmp_path / suite.name / "seed-0" / "train.log"
-    wait_until(lambda: "SIGTERM: stopping" in log.read_text())
-    assert is_running(worker)
+    wait_until(lambda: is_pending(worker, signal.SIGTERM))
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     assert not is_running(worker)
+
+
+def is_pending(process: int, number: signal.Signals) -> bool:
+    """Whether a signal waits for the process to go on."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    pending = sum(int(line.split()[1], 16) for line in status if line.startswith("ShdPnd:"))
+    return bool(pending >> (number - 1) & 1)
 
 
 def test_a_run_that_cannot_be_started_is_no_obstacle_to_others(suite: Path, tmp_path: Path) -> None:
@@ -120,13 +126,20 @@ def test_a_run_that_cannot_be_started_is_no_obstacle_to_others(suite: Path, tmp_
 
 def test_a_killed_run_is_a_crash(suite: Path, tmp_path: Path) -> None:
     job = TrainJob(
-        "one", str(suite), str(tmp_path / "run"), settings=("episodes=100000", *FAST), config="tiny", device="cpu"
+        "one",
+        str(suite),
+        str(tmp_path / "run"),
+        settings=("episodes=100000", "stop_after=0", *FAST),
+        config="tiny",
+        device="cpu",
     )
+    others = children_of(os.getpid())
 
     def kill(number: int) -> None:
         def later() -> None:
             wait_until(lambda: (tmp_path / "run" / "log.jsonl").exists())
-            os.kill(children_of(os.getpid())[0], signal.SIGKILL)
+            (worker,) = set(children_of(os.getpid())).difference(others)
+            os.kill(worker, signal.SIGKILL)
 
         threading.Thread(target=later).start()
 

@@ -2,10 +2,14 @@
 // interpreter lock released, and returns arrays without copying them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "actions.hpp"
 #include "activation.hpp"
@@ -26,6 +30,7 @@
 #include "relaxed_search.hpp"
 #include "roles.hpp"
 #include "segments.hpp"
+#include "tidy.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -240,16 +245,21 @@ AtomLists atom_lists(const Input<std::int32_t>& offset, const Input<std::int32_t
     return {bounds, numbers};
 }
 
-nb::tuple relaxed_search(std::size_t atoms, Input<std::int32_t> need_offset, Input<std::int32_t> needs,
-                         Input<std::int32_t> forbid_offset, Input<std::int32_t> forbids, Input<std::int32_t> add_offset,
-                         Input<std::int32_t> adds, Input<std::int32_t> delete_offset, Input<std::int32_t> deletes,
-                         Input<std::int32_t> initial, Input<std::int32_t> goal, Input<std::int32_t> unwanted,
-                         std::int64_t most_work, std::int64_t goal_share, const nb::callable& check) {
-    if (need_offset.shape(0) == 0 || goal_share < 1) throw nb::value_error("no offsets, or no share of the work");
-    const std::size_t count = need_offset.shape(0) - 1;
-    const ListedActions actions{
-        atoms, atom_lists(need_offset, needs, count, atoms), atom_lists(forbid_offset, forbids, count, atoms),
-        atom_lists(add_offset, adds, count, atoms), atom_lists(delete_offset, deletes, count, atoms)};
+// Ground actions as Python passes them: where the atoms of each action begin, and the atoms of all, four times.
+using Listed = std::array<std::pair<Input<std::int32_t>, Input<std::int32_t>>, 4>;
+
+ListedActions listed_actions(std::size_t atoms, const Listed& lists) {
+    if (lists[0].first.shape(0) == 0) throw nb::value_error("no offsets");
+    const std::size_t count = lists[0].first.shape(0) - 1;
+    auto of = [&](std::size_t i) { return atom_lists(lists[i].first, lists[i].second, count, atoms); };
+    return {atoms, of(0), of(1), of(2), of(3)};
+}
+
+nb::tuple relaxed_search(std::size_t atoms, const Listed& lists, Input<std::int32_t> initial, Input<std::int32_t> goal,
+                         Input<std::int32_t> unwanted, std::int64_t most_work, std::int64_t goal_share,
+                         const nb::callable& check) {
+    if (goal_share < 1) throw nb::value_error("no share of the work");
+    const ListedActions actions = listed_actions(atoms, lists);
     for (const auto& numbers : {view(initial), view(goal), view(unwanted)}) check_atoms(numbers, atoms);
     RelaxedFound found = interruptibly(
         [&] {
@@ -257,6 +267,35 @@ nb::tuple relaxed_search(std::size_t atoms, Input<std::int32_t> need_offset, Inp
         },
         check);
     return nb::make_tuple(found.is_plan, give(std::move(found.actions)), found.work);
+}
+
+// Positions of the actions of a plan that stay, by `tidied`.
+template <typename Tidied>
+Output<std::int32_t> tidy(std::size_t atoms, const Listed& lists, const Input<std::int32_t>& plan,
+                          const Input<std::int32_t>& initial, const Input<std::int32_t>& goal,
+                          const Input<std::int32_t>& unwanted, Tidied&& tidied) {
+    const ListedActions actions = listed_actions(atoms, lists);
+    for (const auto& numbers : {view(initial), view(goal), view(unwanted)}) check_atoms(numbers, atoms);
+    for (std::int32_t number : view(plan))
+        if (number < 0 || static_cast<std::size_t>(number) >= actions.count())
+            throw nb::value_error("an action of the plan is not listed");
+    return give(interruptibly([&] { return tidied(actions, ListedGoal{view(goal), view(unwanted)}); }));
+}
+
+Output<std::int32_t> without_loops(std::size_t atoms, const Listed& lists, Input<std::int32_t> plan,
+                                   Input<std::int32_t> initial, Input<std::int32_t> goal,
+                                   Input<std::int32_t> unwanted) {
+    return tidy(atoms, lists, plan, initial, goal, unwanted, [&](const ListedActions& actions, const ListedGoal& end) {
+        return saltus::without_loops(actions, view(plan), view(initial), end);
+    });
+}
+
+Output<std::int32_t> without_redundant(std::size_t atoms, const Listed& lists, Input<std::int32_t> plan,
+                                       Input<std::int32_t> initial, Input<std::int32_t> goal,
+                                       Input<std::int32_t> unwanted, std::int64_t most_work) {
+    return tidy(atoms, lists, plan, initial, goal, unwanted, [&](const ListedActions& actions, const ListedGoal& end) {
+        return saltus::without_redundant(actions, view(plan), view(initial), end, most_work);
+    });
 }
 
 std::int64_t find_node(Input<Code> root, Input<std::int64_t> added_offset, Input<Code> added,
@@ -646,9 +685,11 @@ void define_lookahead(nb::module_& module) {
         .def("canonical_state", &canonical_state, "state"_a, "positive"_a, "negative"_a);
     module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "moves"_a,
                "spec"_a, "threads"_a);
-    module.def("relaxed_search", &relaxed_search, "atoms"_a, "need_offset"_a, "needs"_a, "forbid_offset"_a, "forbids"_a,
-               "add_offset"_a, "adds"_a, "delete_offset"_a, "deletes"_a, "initial"_a, "goal"_a, "unwanted"_a,
+    module.def("relaxed_search", &relaxed_search, "atoms"_a, "lists"_a, "initial"_a, "goal"_a, "unwanted"_a,
                "most_work"_a, "goal_share"_a, "check"_a);
+    module.def("without_loops", &without_loops, "atoms"_a, "lists"_a, "plan"_a, "initial"_a, "goal"_a, "unwanted"_a);
+    module.def("without_redundant", &without_redundant, "atoms"_a, "lists"_a, "plan"_a, "initial"_a, "goal"_a,
+               "unwanted"_a, "most_work"_a);
     module.def("find_node", &find_node, "root"_a, "added_offset"_a, "added"_a, "deleted_offset"_a, "deleted"_a,
                "state"_a);
     module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);

@@ -38,7 +38,7 @@ using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
 
 class RelaxedSearch {
 public:
-    RelaxedSearch(const ListedActions& actions, const RelaxedGoal& goal)
+    RelaxedSearch(const ListedActions& actions, const ListedGoal& goal)
         : actions_(actions), goal_(goal), words_((actions.atoms + 63) / 64) {
         const std::size_t count = actions.count();
         index(actions.needs, first_use_, use_);
@@ -299,7 +299,7 @@ private:
     }
 
     const ListedActions& actions_;
-    RelaxedGoal goal_;
+    ListedGoal goal_;
     std::size_t words_;
     std::vector<std::int32_t> first_use_;  // [atoms + 1]: actions that need an atom
     std::vector<std::int32_t> use_;
@@ -323,8 +323,8 @@ private:
 
 }  // namespace
 
-RelaxedFound relaxed_search(const ListedActions& actions, std::span<const std::int32_t> initial,
-                            const RelaxedGoal& goal, std::int64_t most_work, std::int64_t goal_share) {
+RelaxedFound relaxed_search(const ListedActions& actions, std::span<const std::int32_t> initial, const ListedGoal& goal,
+                            std::int64_t most_work, std::int64_t goal_share) {
     return RelaxedSearch(actions, goal).run(initial, most_work, goal_share);
 }
 

@@ -171,14 +171,7 @@ def lift_codes(
 ) -> NDArray[np.int64]: ...
 def relaxed_search(
     atoms: int,
-    need_offset: NDArray[np.int32],
-    needs: NDArray[np.int32],
-    forbid_offset: NDArray[np.int32],
-    forbids: NDArray[np.int32],
-    add_offset: NDArray[np.int32],
-    adds: NDArray[np.int32],
-    delete_offset: NDArray[np.int32],
-    deletes: NDArray[np.int32],
+    lists: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
     initial: NDArray[np.int32],
     goal: NDArray[np.int32],
     unwanted: NDArray[np.int32],
@@ -186,6 +179,23 @@ def relaxed_search(
     goal_share: int,
     check: Callable[[], None],
 ) -> tuple[bool, NDArray[np.int32], int]: ...
+def without_loops(
+    atoms: int,
+    lists: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
+    plan: NDArray[np.int32],
+    initial: NDArray[np.int32],
+    goal: NDArray[np.int32],
+    unwanted: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
+def without_redundant(
+    atoms: int,
+    lists: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
+    plan: NDArray[np.int32],
+    initial: NDArray[np.int32],
+    goal: NDArray[np.int32],
+    unwanted: NDArray[np.int32],
+    most_work: int,
+) -> NDArray[np.int32]: ...
 def find_node(
     root: NDArray[np.int64],
     added_offset: NDArray[np.int64],

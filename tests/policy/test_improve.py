@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.policy.test_rollout import CHAIN, blocks, chain
+from tests.policy.test_rollout import CHAIN, blocks
 from tests.tasks import domain_of, rich_task, task_of
 
 from saltus.domains import DOMAINS, generate_problem
@@ -17,14 +17,12 @@ from saltus.policy import GoalCountPolicy, Limits, RandomPolicy, plan_stepwise
 from saltus.policy.improve import (
     _atoms_hash,
     _node_hashes,
-    drop_loops,
-    drop_redundant,
     improvements,
     plan_cost,
-    plan_states,
     shortcuts,
 )
 from saltus.policy.planning import plan_of
+from saltus.policy.tidy_reference import plan_states
 from saltus.task import Action, Task, validate
 
 COSTS = """(define (domain roads) (:requirements :action-costs) (:predicates (at ?x) (road ?x ?y) (seen ?x))
@@ -49,50 +47,6 @@ def random_walk(task: Task, steps: int, seed: int) -> list[Action]:
         actions.append(found[int(rng.integers(len(found)))])
         state = successor_state(task, state, actions[-1])
     return actions
-
-
-def test_loops_are_removed() -> None:
-    task = chain(5, goal=2)
-    walk = actions_of(task, "go n0 n1", "go n1 n0", "go n0 n1", "go n1 n2", "go n2 n3", "go n3 n2")
-    assert drop_loops(task, walk) == actions_of(task, "go n0 n1", "go n1 n2")
-
-
-def test_actions_after_the_goal_are_removed_even_without_a_loop() -> None:
-    task = chain(5, goal=2)
-    walk = actions_of(task, "go n0 n1", "go n1 n2", "go n2 n3")
-    assert drop_loops(task, walk) == walk[:2]
-    assert drop_loops(chain(3, goal=0), []) == []
-
-
-def test_redundant_actions_are_removed_with_those_that_need_them() -> None:
-    """Moving c to the table is useless; moving a there makes room."""
-    text = """(define (problem p) (:domain blocksworld) (:objects a b c)
-      (:init (on-table b) (on a b) (clear a) (on-table c) (clear c) (arm-empty)) (:goal (holding b)))"""
-    domain = domain_of(DOMAINS["blocksworld"].path.read_text())
-    task = task_of(domain, text)
-    walk = actions_of(task, "pickup c", "putdown c", "unstack a b", "putdown a", "pickup c", "stack c a", "pickup b")
-    assert validate(task, plan_of(task, walk))
-    assert drop_redundant(task, walk) == actions_of(task, "unstack a b", "putdown a", "pickup b")
-    assert drop_redundant(task, walk, lambda: True) == walk
-
-
-def test_redundant_actions_with_conditional_and_negative_conditions() -> None:
-    """Every plan stays valid on a task with all features; the plans are random walks, their last states the goals."""
-    task = rich_task()
-    shorter = 0
-    for seed in range(30):
-        walk = random_walk(task, 12, seed)
-        reached = plan_states(task, walk)[-1]
-        goal = task.make_goal(list(reached.codes[:2].tolist()))
-        other = replace(task, goal=goal)
-        kept = drop_redundant(other, walk)
-        state = task.initial_state
-        for action in kept:
-            assert action in applicable_actions(task, state)
-            state = successor_state(task, state, action)
-        assert goal.holds(state)
-        shorter += len(kept) < len(walk)
-    assert shorter > 20
 
 
 def test_a_shortcut_through_a_tree() -> None:
@@ -131,7 +85,7 @@ def test_better_plans_of_real_problems(name: str, seed: int) -> None:
     policy = GoalCountPolicy(np.random.default_rng(0))
     found = [
         moment
-        for moment in plan_stepwise(policy, task, Limits(max_jumps=2000), improve=True)
+        for moment in plan_stepwise(policy, task, Limits(max_jumps=2000), search=False, improve=True)
         if moment.plan is not None
     ]
     costs = [moment.cost for moment in found]

@@ -97,6 +97,7 @@ class Figures:
     found_by: str | None = declare(
         Kind.TEXT, "What found the first plan: greedy, goal by goal, search, goal search or relaxed search."
     )
+    needless_actions: int | None = declare(Kind.COUNT, "Actions left out of the first plan: loops and redundant ones.")
     greedy_outcome: Outcome | None = declare(Kind.OUTCOME, "How the greedy rollout ended, even if a search followed.")
     greedy_goals: int | None = declare(Kind.COUNT, "Largest number of goal literals true during the greedy rollout.")
     tree_nodes: int | None = declare(Kind.COUNT, "States of all lookahead trees.")

@@ -2,10 +2,8 @@
 
 Takes a valid plan; gives plans of strictly decreasing cost until nothing helps any more or time is up:
 
-1. *Loops.* The actions between two visits to the same state are removed.
-2. *Redundant actions.* An action is removed, together with all later actions that need it, if the goal is still
-   reached (action elimination; Nakhost and Müller, "Action Elimination and Plan Neighborhood Graph Search", 2010).
-   Cost: quadratic in the plan's length.
+1. *Loops* are removed (`tidy.py`).
+2. *Redundant actions* are removed, with those that need them (`tidy.py`).
 3. *Shortcuts.* A lookahead runs from every state of the plan. If its tree reaches a later state of the plan, or a goal
    state, by a cheaper path, that path is a shortcut. The cheapest route along plan and shortcuts is the new plan.
    States are found by a hash that is a sum over their atoms, so that one pass over a tree's differences hashes all of
@@ -18,15 +16,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch, successor_state
-from saltus.task import Action, State, Task
-from saltus.task.reference import changes, is_applicable
-from saltus.task.task import EQUALITY
+from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
+from saltus.policy.tidy import drop_loops, drop_redundant
+from saltus.policy.tidy_reference import plan_states
+from saltus.task import Action, Task
 
 TREES = (
     LookaheadSpec(),
@@ -71,100 +68,6 @@ def improvements(
 def plan_cost(task: Task, actions: Sequence[Action]) -> float:
     """The sum of the actions' costs; the number of actions if the task has no costs."""
     return sum(task.action_cost(action) for action in actions) if task.has_costs else float(len(actions))
-
-
-def plan_states(task: Task, actions: Sequence[Action]) -> list[State]:
-    """The states along a plan, starting with the initial state."""
-    states = [task.initial_state]
-    for action in actions:
-        states.append(successor_state(task, states[-1], action))
-    return states
-
-
-def drop_loops(task: Task, actions: Sequence[Action]) -> list[Action]:
-    """The plan without the actions between two visits to a state, and without those after the first goal state."""
-    states = plan_states(task, actions)
-    end = next((i for i, state in enumerate(states) if task.goal.holds(state)), len(actions))
-    last = {state: i for i, state in enumerate(states[: end + 1])}
-    kept: list[Action] = []
-    i = last[states[0]]
-    while i < end:
-        kept.append(actions[i])
-        i = last[states[i + 1]]
-    return kept
-
-
-@dataclass(frozen=True)
-class _Ground:
-    """A ground action as sets of atom codes; effects of a `conditional` one are computed in each state.
-
-    If the task has formulas or derived atoms (`uses_adl`), so is whether it applies.
-    """
-
-    action: Action
-    wanted: frozenset[int]
-    unwanted: frozenset[int]
-    adds: frozenset[int]
-    deletes: frozenset[int]
-    conditional: bool
-    uses_adl: bool
-
-    @classmethod
-    def of(cls, task: Task, action: Action) -> _Ground:
-        """The action with its fluent preconditions; static preconditions hold, since the action was applicable once."""
-        schema = task.schemas[action.schema]
-        codes: tuple[set[int], set[int]] = (set(), set())
-        for literal in schema.precondition:
-            if literal.predicate != EQUALITY and task.fluent[literal.predicate]:
-                codes[literal.positive].add(task.ground(literal, action.arguments))
-        unwanted, wanted = codes
-        adds, deletes = (set(), set()) if schema.is_conditional or task.uses_adl else changes(task, frozenset(), action)
-        return cls(
-            action,
-            frozenset(wanted),
-            frozenset(unwanted),
-            frozenset(adds),
-            frozenset(deletes),
-            schema.is_conditional,
-            task.uses_adl,
-        )
-
-    def applicable(self, task: Task, atoms: set[int]) -> bool:
-        if self.uses_adl:
-            return is_applicable(task, State(atoms), self.action)
-        return self.wanted <= atoms and self.unwanted.isdisjoint(atoms)
-
-    def apply(self, task: Task, atoms: set[int]) -> None:
-        if self.uses_adl:
-            after = successor_state(task, State(atoms), self.action)
-            atoms.clear()
-            atoms.update(after)
-            return
-        adds, deletes = changes(task, frozenset(atoms), self.action) if self.conditional else (self.adds, self.deletes)
-        atoms -= deletes
-        atoms |= adds
-
-
-def drop_redundant(task: Task, actions: Sequence[Action], expired: Callable[[], bool] = lambda: False) -> list[Action]:
-    """The plan without actions that the goal does not need; stops early when time is up."""
-    ground = {action: _Ground.of(task, action) for action in set(actions)}
-    plan = [ground[action] for action in actions]
-    positive, negative = frozenset(task.goal.positive.tolist()), frozenset(task.goal.negative.tolist())
-    atoms = set(task.initial_state)
-    i = 0
-    while i < len(plan) and not expired():
-        rest: list[_Ground] = []
-        after = set(atoms)
-        for step in plan[i + 1 :]:
-            if step.applicable(task, after):
-                step.apply(task, after)
-                rest.append(step)
-        if positive <= after and negative.isdisjoint(after):
-            plan[i:] = rest
-        else:
-            plan[i].apply(task, atoms)
-            i += 1
-    return [step.action for step in plan]
 
 
 def shortcuts(

@@ -2,7 +2,8 @@
 
 `plan_stepwise` is all of planning as a generator: the greedy rollout, with the policy playing goal by goal next to it
 once it makes no progress; if it fails or has stalled (`stall.py`), a search around the policy with two cheaper ones
-next to it, by goals and by relaxed plans; on request, the improvement of the plan. It yields its progress after every
+next to it, by goals and by relaxed plans; on request, the improvement of the plan. Unless the policy is to play alone,
+loops and redundant actions are left out of the plan. It yields its progress after every
 decision and every plan, so that the caller can show it, write plans as they come, or stop. Limits on jumps and time are
 checked between decisions; memory, and time within a decision, can only be limited from another process
 (`process/supervisor.py`).
@@ -30,6 +31,7 @@ from saltus.policy.relaxed import GroundTask, RelaxedFound, can_search, ground_t
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.search import Change, JumpSearch, SearchNode
 from saltus.policy.stall import Stall
+from saltus.policy.tidy import tidied
 from saltus.task import Action, Plan, State, Task, validate
 
 NO_LIMITS = Limits()
@@ -174,11 +176,12 @@ def plan_stepwise(
 
     Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the rollout is cut off once it
     has stalled, or after `greedy_share` of the time limit unless it is still making progress, and then its outcome is
-    the time limit; a goal search with `goal_policy`, if there is one, takes turns with the search around the policy.
-    Without `take_goals`, the rollout jumps to a goal state only if it has the best Q-value; a search takes every goal
-    state that it sees.
+    the time limit; a goal search with `goal_policy`, if there is one, takes turns with the search around the policy;
+    loops and redundant actions are left out of the plan. Without `take_goals`, the rollout jumps to a goal state only
+    if it has the best Q-value; a search takes every goal state that it sees.
     """
-    planning = _Planning(policy, task, limits, time.monotonic() if started is None else started, take_goals=take_goals)
+    begin = time.monotonic() if started is None else started
+    planning = _Planning(policy, task, limits, begin, take_goals=take_goals, tidy=search)
     yield planning.now
     yield from planning.greedy(search=search, share=greedy_share if search else 1.0)
     ended = planning.ended_greedily
@@ -192,11 +195,14 @@ def plan_stepwise(
 class _Planning:
     """One call to plan; `now` is its latest progress."""
 
-    def __init__(self, policy: Policy, task: Task, limits: Limits, started: float, *, take_goals: bool) -> None:
+    def __init__(
+        self, policy: Policy, task: Task, limits: Limits, started: float, *, take_goals: bool, tidy: bool
+    ) -> None:
         self.policy = policy
         self.task = task
         self.limits = limits
         self.take_goals = take_goals
+        self.tidy = tidy
         self.started = started
         self.actions: list[Action] = []
         self.dead_ends = DeadEnds(task, task.goal, policy.lookahead.roles)
@@ -445,6 +451,9 @@ class _Planning:
 
     def found(self, by: str) -> Progress:
         """The end of planning with the plan at hand, provided that it is valid and in time."""
+        found = len(self.actions)
+        if self.tidy:
+            self.actions = tidied(self.task, self.actions)
         plan = plan_of(self.task, self.actions)
         verdict = validate(self.task, plan)
         if not verdict:
@@ -457,6 +466,7 @@ class _Planning:
             found_by=by,
             plan=plan,
             cost=verdict.cost,
+            needless_actions=found - len(self.actions),
             seconds_plan=self.now.seconds,
             goals=self.now.goal_count,
         )

@@ -95,10 +95,7 @@ class GroundTask:
             return RelaxedFound()
         is_plan, numbers, work = _kernel.relaxed_search(
             len(self.codes),
-            *self.needs,
-            *self.forbids,
-            *self.adds,
-            *self.deletes,
+            (self.needs, self.forbids, self.adds, self.deletes),
             self.initial,
             self.goal,
             self.unwanted,

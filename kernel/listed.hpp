@@ -1,0 +1,37 @@
+// Listed: ground actions as lists of numbered atoms.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace saltus {
+
+// Lists of atoms, one per action, one after the other.
+struct AtomLists {
+    std::span<const std::int32_t> offset;  // [actions + 1]
+    std::span<const std::int32_t> atom;
+
+    std::span<const std::int32_t> operator[](std::size_t action) const {
+        const auto first = static_cast<std::size_t>(offset[action]);
+        return atom.subspan(first, static_cast<std::size_t>(offset[action + 1]) - first);
+    }
+};
+
+// Ground actions. What an action both adds and deletes is true afterwards. No list has an atom twice.
+struct ListedActions {
+    std::size_t atoms = 0;
+    AtomLists needs;
+    AtomLists forbids;
+    AtomLists adds;
+    AtomLists deletes;
+
+    std::size_t count() const { return needs.offset.size() - 1; }
+};
+
+// Atoms that must hold in the end, and atoms that must not.
+struct ListedGoal {
+    std::span<const std::int32_t> wanted;
+    std::span<const std::int32_t> unwanted;
+};
+
+}  // namespace saltus

@@ -1,0 +1,106 @@
+"""Stage `policy`: plans without loops and redundant actions.
+
+Takes a valid plan; gives a valid plan with some of its actions left out, in the same order:
+
+- *Loops.* The actions between two visits to the same state go, and so do those after the first goal state.
+- *Redundant actions.* An action goes, together with all later actions that need it, if the goal is still reached
+  (action elimination; Nakhost and Müller, "Action Elimination and Plan Neighborhood Graph Search", 2010).
+
+The kernel runs a plan with and without an action side by side, until both are in the same state or the last chance of a
+goal has passed, so that plans of a hundred thousand actions take seconds. Nothing depends on time: effort is bounded by
+the work that is done. The twin, which is quadratic in the plan's length, is `tidy_reference.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saltus import _kernel
+from saltus.policy import tidy_reference
+from saltus.policy.tidy_reference import GroundAction
+from saltus.task import Action, Task
+
+Numbers = NDArray[np.int32]
+
+MOST_WORK = 500_000_000
+"""Most conditions and effects of actions looked at for redundant actions: about two seconds."""
+
+MOST_ACTIONS = 300
+"""Longest plan that is tidied by the twin, for tasks that the kernel's part does not know."""
+
+
+def tidied(task: Task, actions: Sequence[Action], most_work: int = MOST_WORK) -> list[Action]:
+    """The plan without loops and redundant actions; `actions` must be a valid plan.
+
+    With conditional effects, formulas or derived atoms only short plans change.
+    """
+    if not _is_plain(task) and len(actions) > MOST_ACTIONS:
+        return list(actions)
+    return drop_redundant(task, drop_loops(task, actions), most_work=most_work)
+
+
+def drop_loops(task: Task, actions: Sequence[Action]) -> list[Action]:
+    """The plan without the actions between two visits to a state, and without those after the first goal state."""
+    if not _is_plain(task):
+        return tidy_reference.drop_loops(task, actions)
+    listed = _Listed(task, actions)
+    kept = _kernel.without_loops(listed.atoms, listed.lists, listed.plan, listed.initial, listed.goal, listed.unwanted)
+    return [actions[place] for place in kept.tolist()]
+
+
+def drop_redundant(
+    task: Task,
+    actions: Sequence[Action],
+    expired: Callable[[], bool] = lambda: False,
+    most_work: int = MOST_WORK,
+) -> list[Action]:
+    """The plan without actions that the goal does not need; stops early when time is up or the work is done."""
+    if not _is_plain(task):
+        return tidy_reference.drop_redundant(task, actions, expired)
+    if expired():
+        return list(actions)
+    listed = _Listed(task, actions)
+    kept = _kernel.without_redundant(
+        listed.atoms, listed.lists, listed.plan, listed.initial, listed.goal, listed.unwanted, most_work
+    )
+    return [actions[place] for place in kept.tolist()]
+
+
+def _is_plain(task: Task) -> bool:
+    """Whether what an action needs and changes does not depend on the state."""
+    return not task.uses_adl and not any(schema.is_conditional for schema in task.schemas)
+
+
+class _Listed:
+    """A plan and what it is about as numbers: atoms that its actions or the goal mention."""
+
+    def __init__(self, task: Task, actions: Sequence[Action]) -> None:
+        number = {action: i for i, action in enumerate(dict.fromkeys(actions))}
+        ground = [GroundAction.of(task, action) for action in number]
+        parts = [
+            [action.wanted for action in ground],
+            [action.unwanted for action in ground],
+            [action.adds for action in ground],
+            [action.deletes for action in ground],
+        ]
+        goal, unwanted = task.goal.positive, task.goal.negative
+        mentioned = [np.fromiter(codes, np.int64, len(codes)) for part in parts for codes in part]
+        self.codes = np.unique(np.concatenate([goal, unwanted, *mentioned]))
+        self.atoms = len(self.codes)
+        self.plan = np.fromiter((number[action] for action in actions), np.int32, len(actions))
+        self.lists = tuple(self._lists(part) for part in parts)
+        initial = task.initial_state.codes
+        self.initial = self._numbers(initial[np.isin(initial, self.codes)])
+        self.goal, self.unwanted = self._numbers(goal), self._numbers(unwanted)
+
+    def _numbers(self, codes: NDArray[np.int64]) -> Numbers:
+        return np.searchsorted(self.codes, codes).astype(np.int32)
+
+    def _lists(self, sets: Iterable[frozenset[int]]) -> tuple[Numbers, Numbers]:
+        """Where the atoms of each set begin, and all atoms."""
+        ordered = [sorted(codes) for codes in sets]
+        offset = np.cumsum([0, *(len(codes) for codes in ordered)]).astype(np.int32)
+        return offset, self._numbers(np.array([code for codes in ordered for code in codes], np.int64))

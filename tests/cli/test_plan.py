@@ -29,6 +29,7 @@ from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits
 from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
 from saltus.policy.exit_codes import ExitCode
+from saltus.policy.planning import ALONE
 from saltus.policy.stall import Stall
 from saltus.process import PlanJob, run_job
 
@@ -126,17 +127,21 @@ def test_policy_failed_and_the_search_that_helps(tmp_path: Path, capsys: pytest.
     assert second.startswith(f"greedy failed after {record['jumps']} jumps at {goals}; {played}")
 
 
-def test_a_rollout_that_stalls_and_the_search_that_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Twelve lights that must all be on before the goal is in sight: 4,096 states with equal goal counts. After 10,000
-    states of trees, relaxed plans show the way."""
-    lights = [f"l{i}" for i in range(12)]
-    off = " ".join(f"(off {light})" for light in lights)
-    all_on = " ".join(f"(on {light})" for light in lights)
-    domain = f"""(define (domain lights) (:constants {" ".join(lights)}) (:predicates (on ?x) (off ?x) (done))
+def lights(tmp_path: Path, needed: int, others: int = 0) -> list[str]:
+    """Lights some of which must all be on before the goal is in sight, among others that need not be."""
+    names = [f"l{i}" for i in range(needed + others)]
+    all_on = " ".join(f"(on {light})" for light in names[:needed])
+    domain = f"""(define (domain lights) (:constants {" ".join(names)}) (:predicates (on ?x) (off ?x) (done))
       (:action light :parameters (?x) :precondition (off ?x) :effect (and (on ?x) (not (off ?x))))
       (:action dim :parameters (?x) :precondition (on ?x) :effect (and (off ?x) (not (on ?x))))
       (:action finish :parameters () :precondition (and {all_on}) :effect (done)))"""
-    task = files(tmp_path, domain, f"(define (problem p) (:domain lights) (:init {off}) (:goal (done)))")
+    off = " ".join(f"(off {light})" for light in names)
+    return files(tmp_path, domain, f"(define (problem p) (:domain lights) (:init {off}) (:goal (done)))")
+
+
+def test_a_rollout_that_stalls_and_the_search_that_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twelve lights: 4,096 states with equal goal counts. After 10,000 states of trees, relaxed plans show the way."""
+    task = lights(tmp_path, 12)
     code, record, _ = plan(*task, "--policy", "goal-count", "--lookahead", "kind=flat", capsys=capsys)
     assert (code, record["greedy_outcome"], record["found_by"]) == (0, "stalled", "relaxed search")
     assert record["jumps"] == Stall.of(saltus.load(*task)).patience + 1
@@ -144,6 +149,18 @@ def test_a_rollout_that_stalls_and_the_search_that_goes_on(tmp_path: Path, capsy
     second = capsys.readouterr().out.splitlines()[1]
     assert second.startswith(f"greedy stalled after {record['jumps']} jumps at 0 of 1 goals; ")
     assert " states searched, " in second
+
+
+def test_relaxed_plans_help_a_rollout_without_progress_before_it_stalls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With larger trees, 10,000 states come sooner."""
+    task = lights(tmp_path, 12, others=60)
+    code, record, _ = plan(*task, "--policy", "goal-count", "--lookahead", "kind=flat", capsys=capsys)
+    assert (code, record["greedy_outcome"], record["found_by"]) == (0, "stalled", "relaxed search")
+    assert record["search_decisions"] == 0
+    assert ALONE < record["jumps"] < Stall.of(saltus.load(*task)).patience
+    assert len(saltus.read_plan("sas_plan")) == 13
 
 
 def test_no_applicable_jump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

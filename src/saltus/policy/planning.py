@@ -1,12 +1,11 @@
 """Stage `policy`: from a policy and a task to a validated plan.
 
-`plan_stepwise` is all of planning as a generator: the greedy rollout, with the policy playing goal by goal next to it
-once it makes no progress; if it fails or has stalled (`stall.py`), a search around the policy with two cheaper ones
-next to it, by goals and by relaxed plans; on request, the improvement of the plan. Unless the policy is to play alone,
-loops and redundant actions are left out of the plan. It yields its progress after every
-decision and every plan, so that the caller can show it, write plans as they come, or stop. Limits on jumps and time are
-checked between decisions; memory, and time within a decision, can only be limited from another process
-(`process/supervisor.py`).
+`plan_stepwise` is all of planning as a generator: the greedy rollout; next to it, once it makes no progress, the policy
+playing goal by goal and a search by relaxed plans; if it fails or has stalled (`stall.py`), a search around the policy,
+with these two and a search by goals next to it; on request, the improvement of the plan. Unless the policy is to play
+alone, loops and redundant actions are left out of the plan. It yields its progress after every decision and every plan,
+so that the caller can show it, write plans as they come, or stop. Limits on jumps and time are checked between
+decisions; memory, and time within a decision, can only be limited from another process (`process/supervisor.py`).
 
 No plan leaves this module before the validator, which shares nothing with the kernel, has replayed it.
 """
@@ -68,8 +67,8 @@ RELAXED_GROWTH = 4
 """How many times more work the next one does, if one was cut off."""
 
 RELAXED_SHARE = 10_000
-"""Work that searches by relaxed plans may do for each state that the policy's search has evaluated: on a CPU, both then
-take about the same time."""
+"""Work that searches by relaxed plans may do for each state that the policy has evaluated in a rollout without progress
+or in its search: on a CPU, both then take about the same time."""
 
 GOAL_SEARCH_WEIGHTS = (10.0,)
 """Weights of the goal search: a queue that gives jumps more weight only spreads it out."""
@@ -215,6 +214,7 @@ class _Planning:
         """Its decisions; empty if it has not begun, or has ended."""
         self.states_beside = 0
         """States of the rollout's trees since it began."""
+        self.relaxed = _RelaxedSearches(task)
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where a limit cut the rollout off: a state that was jumped to, but not decided on."""
         initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
@@ -298,9 +298,9 @@ class _Planning:
                 if self.by_goals is not None:
                     self.states_beside += len(decision.tree)
                     yield from self.play_goal_by_goal(self.states_beside)
-                    if self.by_goals.solution is not None:
+                    if self.by_goals.solution is not None or self.has_relaxed_plan(self.states_beside):
                         self.now = replace(self.now, greedy_outcome=Outcome.STALLED)
-                        yield self.found_goal_by_goal(self.by_goals.solution)
+                        yield self.found_beside()
                         return
         if rollout.ending is Ending.SOLVED:
             yield self.found("greedy")
@@ -337,8 +337,17 @@ class _Planning:
             self.see(decision, int(decision.tree.goals[0]), **{COUNTS[GOAL_BY_GOAL]: 1})
             yield self.now
 
-    def found_goal_by_goal(self, actions: list[Action]) -> Progress:
-        self.actions = actions
+    def has_relaxed_plan(self, states: int) -> bool:
+        """Whether a search by relaxed plans, if one is due, finds a plan; `states` as in `play_goal_by_goal`."""
+        return self.relaxed.is_due(states) and self.relaxed.run(self._check_time)
+
+    def found_beside(self) -> Progress:
+        """The end of planning with the plan that was found goal by goal or by relaxed plans."""
+        if self.relaxed.plan is not None:
+            self.actions = self.relaxed.plan
+            return self.found(RELAXED_SEARCH)
+        assert self.by_goals is not None
+        self.actions = self.by_goals.solution or []
         return self.found(GOAL_BY_GOAL)
 
     def run_searches(self, goal_policy: Policy | None) -> Iterator[Progress]:
@@ -364,18 +373,13 @@ class _Planning:
             )
             searches[GOAL_SEARCH], steps[GOAL_SEARCH] = other, other.run()
         states = dict.fromkeys(searches, 0)
-        relaxed = _RelaxedSearches(self.task)
         turn = SEARCH
         while searches[turn].solution is None:
-            if relaxed.is_due(states[SEARCH]):
-                found_actions = relaxed.run(self._check_time)
-                if found_actions is not None:
-                    self.actions = found_actions
-                    yield self.found(RELAXED_SEARCH)
-                    return
-            yield from self.play_goal_by_goal(self.states_beside + states[SEARCH])
-            if self.by_goals.solution is not None:
-                yield self.found_goal_by_goal(self.by_goals.solution)
+            others = self.states_beside + states[SEARCH]
+            if not self.has_relaxed_plan(others):
+                yield from self.play_goal_by_goal(others)
+            if self.relaxed.plan is not None or self.by_goals.solution is not None:
+                yield self.found_beside()
                 return
             if self.expired():
                 yield self.end(Outcome.TIME)
@@ -497,26 +501,28 @@ class _RelaxedSearches:
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        self.plan: list[Action] | None = None
         self._ground: GroundTask | None = None
         self._next = RELAXED_WORK
         self._done = 0
         self._may_help = can_search(task)
 
     def is_due(self, states: int) -> bool:
-        """Whether the next one may begin once the policy's search has evaluated so many states."""
+        """Whether the next one may begin once the policy has evaluated so many states."""
         return self._may_help and self._done + self._next <= RELAXED_SHARE * states
 
-    def run(self, check: Callable[[], None]) -> list[Action] | None:
-        """The plan of the next search; None if it finds none, or if `check` says that the time is up."""
+    def run(self, check: Callable[[], None]) -> bool:
+        """Whether the next search finds a plan, which is `plan` then; not if `check` says that the time is up."""
         try:
             self._ground = self._ground or ground_task(self.task, check)
             found = RelaxedFound() if self._ground is None else self._ground.search(check, self._next)
         except _TimeIsUp:
-            return None
+            return False
         self._may_help = found.is_cut_off
         self._done += self._next
         self._next *= RELAXED_GROWTH
-        return None if found.plan is None else list(found.plan)
+        self.plan = None if found.plan is None else list(found.plan)
+        return self.plan is not None
 
 
 def plan_of(task: Task, actions: Sequence[Action]) -> Plan:

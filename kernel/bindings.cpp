@@ -391,8 +391,8 @@ std::optional<bool> relaxed_reaches(const Task& task, Input<Code> state, Input<C
     return interruptibly([&] { return saltus::relaxed_reaches(task, view(state), view(goal), work); });
 }
 
-void make_relaxation(GroundRelaxation* self, const Task& task, std::int64_t limit) {
-    interruptibly([&] { return new (self) GroundRelaxation(task, limit); });
+void make_relaxation(GroundRelaxation* self, const Task& task, std::int64_t limit, bool negation) {
+    interruptibly([&] { return new (self) GroundRelaxation(task, limit, negation); });
 }
 
 bool reaches(const GroundRelaxation& self, const Task& task, Input<Code> state, Input<Code> goal) {
@@ -685,6 +685,7 @@ void define_lookahead(nb::module_& module) {
         .def("canonical_state", &canonical_state, "state"_a, "positive"_a, "negative"_a);
     module.def("lookahead_batch", &lookahead_batch, "tasks"_a, "states"_a, "positives"_a, "negatives"_a, "moves"_a,
                "spec"_a, "threads"_a);
+    module.def("has_negation", &has_negation, "task"_a);
     module.def("relaxed_search", &relaxed_search, "atoms"_a, "lists"_a, "initial"_a, "goal"_a, "unwanted"_a,
                "most_work"_a, "goal_share"_a, "check"_a);
     module.def("without_loops", &without_loops, "atoms"_a, "lists"_a, "plan"_a, "initial"_a, "goal"_a, "unwanted"_a);
@@ -712,7 +713,7 @@ void define_actions(nb::module_& module) {
 void define_relaxation(nb::module_& module) {
     module.def("relaxed_reaches", &relaxed_reaches, "task"_a, "state"_a, "goal"_a, "work"_a);
     nb::class_<GroundRelaxation>(module, "GroundRelaxation")
-        .def("__init__", &make_relaxation, "task"_a, "limit"_a)
+        .def("__init__", &make_relaxation, "task"_a, "limit"_a, "negation"_a = false)
         .def_prop_ro("complete", &GroundRelaxation::complete)
         .def_prop_ro("rules", &GroundRelaxation::rules)
         .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a);

@@ -148,9 +148,13 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
     }
 }
 
-GroundRelaxation::GroundRelaxation(const Task& task, std::int64_t limit) {
+GroundRelaxation::GroundRelaxation(const Task& task, std::int64_t limit, bool negation) {
+    const std::int64_t most = std::min<std::int64_t>(limit, std::numeric_limits<std::int32_t>::max() - 1);
     try {
-        ground(task, std::min<std::int64_t>(limit, std::numeric_limits<std::int32_t>::max() - 1));
+        if (!negation)
+            ground(task, most);
+        else if (!(complete_ = ground_with_negation(task, most)))
+            *this = GroundRelaxation();
     } catch (const std::bad_alloc&) {
         *this = GroundRelaxation();
     }
@@ -241,6 +245,8 @@ bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code
     };
     for (Code code : state)
         if (const std::int32_t atom = atoms_.find(code); atom >= 0) reach(atom);
+    for (const auto& [atom, code] : complements_)
+        if (!std::binary_search(state.begin(), state.end(), code)) reach(atom);
     for (std::int32_t rule : ready_) fire(rule);
     std::vector<std::int32_t> open = open_;
     Ticker ticker;

@@ -173,6 +173,16 @@ _GROUNDED = PerObject(_nothing_grounded)
 """Ground actions of every task, by the largest number of atoms that was allowed for them."""
 
 
+def _with_negation(task: Task) -> _kernel.GroundRelaxation | None:
+    known = kernel_task(task)
+    rules = _kernel.GroundRelaxation(known, FEW_ATOMS, negation=True) if _kernel.has_negation(known) else None
+    return rules if rules is not None and rules.complete else None
+
+
+_NEGATED = PerObject(_with_negation)
+"""Ground actions that can also make atoms false, of tasks that are small and need that."""
+
+
 def is_dead_end(
     task: Task,
     state: State,
@@ -182,15 +192,17 @@ def is_dead_end(
     work: int = DEAD_END_WORK,
     ground_atoms: int = GROUND_ATOMS,
 ) -> bool:
-    """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions.
+    """Whether the goal is unreachable even if what has been true once stays true.
 
     Sound but incomplete: True proves that there is no plan, False proves nothing. The actions of a small task are
-    grounded once and kept. In a large task the conditions are joined with the state; once that has taken more than
-    `JOIN_WORK` steps, its actions are grounded as well, unless they have more than `ground_atoms` atoms. Tasks that
-    cannot be grounded use joins of at most `work` steps; the result is False where these are not enough.
+    grounded once and kept. Its negative preconditions and nested conditions count: what has been false once may stay
+    false, too. In a large task they are ignored, and the other conditions are joined with the state; once that has
+    taken more than `JOIN_WORK` steps, its actions are grounded as well, unless they have more than `ground_atoms`
+    atoms. Tasks that cannot be grounded use joins of at most `work` steps; the result is False where these are not
+    enough.
 
     With `roles` representatives of every role (`LookaheadSpec.roles`), the test sees these objects alone, where that
-    gives the same answer; its cost then follows their number.
+    gives the same answer without regard to what becomes false; its cost then follows their number.
     """
     if goal.impossible:
         return True
@@ -198,6 +210,9 @@ def is_dead_end(
     if projection is not None:
         task, state, goal = projection.small.task, projection.state, projection.goal
     known = kernel_task(task)
+    negated = _NEGATED.of(task) if projection is None and ground_atoms > 0 else None
+    if negated is not None:
+        return not negated.reaches(known, state.codes, goal.positive)
     grounded = _GROUNDED.of(task)
 
     def rules_of(atoms: int) -> _kernel.GroundRelaxation:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 
@@ -394,6 +394,59 @@ def find_bindings(
 
 
 # -- dead ends -------------------------------------------------------------------------------------------------------
+
+
+def is_dead_end_with_negation(task: Task, state: State, goal: Goal) -> bool:
+    """Whether the goal is unreachable even if what has been true once stays true and what has been false stays false.
+
+    Derived atoms may always be false.
+    """
+    true, gone = set(state), set[int]()
+
+    def may_be(literal: Literal, binding: Sequence[int], wanted: bool) -> bool:
+        if literal.predicate == EQUALITY or not task.fluent[literal.predicate]:
+            return holds(task, frozenset(), literal, binding) == wanted
+        code = task.ground(literal, binding)
+        if literal.positive == wanted:
+            return code in true
+        return literal.predicate in task.derived or code not in state or code in gone
+
+    def may_all_be(
+        literals: Sequence[Literal], nested: Sequence[Exists], binding: tuple[int, ...], wanted: bool = True
+    ) -> bool:
+        """Whether all parts of a conjunction may be true or, if that is not wanted, some part may be false."""
+        parts = [may_be(literal, binding, wanted) for literal in literals]
+        parts += [may_match(entry, binding, entry.positive == wanted) for entry in nested]
+        return all(parts) if wanted else any(parts)
+
+    def may_match(condition: Exists, binding: tuple[int, ...], wanted: bool) -> bool:
+        """Whether a nested condition's parts may have a match or, if none is wanted, may have no match."""
+        found = (
+            may_all_be(condition.literals, condition.nested, (*binding, *rest), wanted)
+            for rest in completions(condition.variables)
+        )
+        return any(found) if wanted else all(found)
+
+    def completions(variables: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+        return product(*(task.objects_of(types).tolist() for types in variables))
+
+    before = -1
+    while len(true) + len(gone) > before:
+        before = len(true) + len(gone)
+        for schema in task.schemas:
+            for own in completions(schema.parameters):
+                if not may_all_be(schema.precondition, schema.nested, own):
+                    continue
+                for effect in schema.effects:
+                    for binding in ((*own, *rest) for rest in completions(effect.variables)):
+                        if may_all_be(effect.condition, effect.nested, binding):
+                            true.update(task.ground(literal, binding) for literal in effect.adds)
+                            gone.update(task.ground(literal, binding) for literal in effect.deletes)
+        for axiom in task.axioms:
+            for binding in completions(axiom.variables):
+                if may_all_be(axiom.condition, axiom.nested, binding):
+                    true.add(task.encode(axiom.predicate, binding[: int(task.arity[axiom.predicate])]))
+    return goal.impossible or not true.issuperset(goal.positive.tolist())
 
 
 def is_dead_end(task: Task, state: State, goal: Goal) -> bool:

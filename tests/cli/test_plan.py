@@ -169,7 +169,7 @@ def test_no_applicable_jump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert (code, record["outcome"], errors) == (ExitCode.NO_PLAN, "no applicable jump", "")
     assert run(["plan", *task, "--policy", "random"]) == ExitCode.NO_PLAN
     shown = capsys.readouterr().out
-    assert shown.startswith("no plan: no applicable jump; 0 jumps, ")
+    assert shown.startswith("no plan: the problem has none (no applicable jump); 0 jumps, ")
     assert "--search" not in shown  # it would not help
 
 

@@ -43,6 +43,23 @@ def test_grow_writes_problems_and_says_how_they_were_made(
     assert [path.read_text() for path in files] == [(again / path.name).read_text() for path in files]
 
 
+def test_grow_leaves_out_goals_that_are_no_conjunctions(
+    ferry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    domain, (first, *others) = ferry / "domain.pddl", find_suite(ferry).splits["training"]
+    domain.write_text(domain.read_text().replace("(:requirements ", "(:requirements :adl ", 1))
+    before, _, goal = first.read_text().partition("(:goal")
+    first.write_text(f"{before}(:goal (or (not (empty-ferry)) {goal.strip().removesuffix(')').removesuffix(')')}))\n)")
+    out = tmp_path / "grown"
+    assert run(["grow", str(ferry), "--times", "2", "--count", "1", "--out", str(out)]) == ExitCode.SUCCESS
+    assert f"{first.name} is left out: its goal is no conjunction of literals" in capsys.readouterr().err
+    for path in others:
+        path.unlink()
+    arguments = ["grow", str(ferry), "--out", str(tmp_path / "other")]
+    assert run(arguments) == ExitCode.INPUT_ERROR
+    assert "no problem to grow others from" in capsys.readouterr().err
+
+
 def test_grow_refuses_what_makes_no_sense(ferry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path / "grown")]
     for option, value in (("--times", "0.5"), ("--times", "nan"), ("--times", "1000"), ("--count", "0")):

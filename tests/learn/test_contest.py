@@ -297,6 +297,12 @@ def test_the_better_half_goes_on_until_one_is_left(ferries: Path, tmp_path: Path
     assert used[-1] <= 200
 
 
+def test_a_policy_that_solves_nothing_is_no_success(ferries: Path, tmp_path: Path) -> None:
+    contest = opened(ferries, tmp_path / "out", Script(lambda name, episode: validation(episode, 0, 0, 0)))
+    contest.play()
+    assert any("the policy solves no problem that it was chosen by" in line for line in contest.summary())
+
+
 def test_the_best_policy_so_far_is_always_there(ferries: Path, tmp_path: Path) -> None:
     seen: list[tuple[str, int]] = []
 

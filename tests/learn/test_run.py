@@ -640,3 +640,27 @@ def test_a_signal_ends_a_long_validation_which_is_made_up_for(suite: Path, tmp_p
     assert command(["train", str(folder), "--out", str(broken), "--resume", "--device", "cpu", "--threads", "1"]) == 0
     assert log_of(broken) == log_of(whole)
     assert same_weights(broken / "policy.safetensors", whole / "policy.safetensors")
+
+
+SWITCHES = """(define (domain switches) (:requirements :negative-preconditions) (:predicates (on ?x) (next ?x ?y))
+  (:action light :parameters (?x) :precondition (not (on ?x)) :effect (on ?x))
+  (:action pass :parameters (?x ?y) :precondition (and (on ?x) (next ?x ?y)) :effect (and (not (on ?x)) (on ?y))))"""
+
+
+def test_negated_goals_are_encoded_where_there_are_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "switches"
+    (folder / "training").mkdir(parents=True)
+    (folder / "domain.pddl").write_text(SWITCHES)
+    for number in range(4):
+        goal = "(and (on b) (not (on a)))" if number % 2 else "(on b)"
+        (folder / "training" / f"p{number}.pddl").write_text(
+            f"(define (problem p) (:domain switches) (:objects a b) (:init (on a) (next a b)) (:goal {goal}))"
+        )
+    train = ["train", str(folder), "--out", str(tmp_path / "run"), *options(episodes=1)]
+    assert command(train) == 0
+    assert "left out" not in capsys.readouterr().err
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["encoding"]["negative_goals"] is True
+    assert command([*train, "--resume", "--set", "episodes=2"]) == 0
+    other = ["train", str(folder), "--out", str(tmp_path / "other"), *options("negative_goals=false", episodes=1)]
+    assert command(other) == 0
+    assert capsys.readouterr().err.count("which need encoding.negative_goals=true") == 2

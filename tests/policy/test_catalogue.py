@@ -22,6 +22,7 @@ from saltus.policy.catalogue import (
     AUTO,
     POLICIES,
     YARDSTICK_NAMES,
+    bundled_policies,
     find_policy,
     numbered_files,
     open_learned,
@@ -195,3 +196,10 @@ def test_a_yardstick_is_shown_by_kind_and_lookahead() -> None:
 )
 def test_predicates_are_shown_as_pddl_writes_them(line: str, shown: str) -> None:
     assert signature_differences({"predicates": [line]}, {}) == [f"predicate {shown} is missing"]
+
+
+def test_a_description_names_the_same_method_as_its_policy() -> None:
+    """Records of a problem that cannot be read have the name from the file; all others that of the policy."""
+    methods = {name: read_description(path).method for name, path in bundled_policies().items()}
+    assert methods == {name: saltus.load_policy(name).method for name in methods}
+    assert any(method.endswith("-free") for method in methods.values())

@@ -121,3 +121,17 @@ def test_best_and_last_validation(tmp_path: Path) -> None:
     assert table is not None
     run = str(tmp_path / "ferry")
     assert table.texts() == [["ferry", "ferry", run, "100", "50", "30/30", "-", "100", "29/30", "-", "550"]]
+
+
+def test_the_best_validation_is_the_one_that_training_keeps(tmp_path: Path) -> None:
+    """Larger problems count, then the actions; the first of equals is the best."""
+    figures = {10: (5, 7, 90), 17: (5, 14, 99), 20: (5, 14, 80), 30: (5, 14, 80), 40: (5, 13, 60)}
+    lines = [
+        {"kind": "validation", "episode": episode, "solved": solved, "problems": 5, "jumps": 1, "actions": actions}
+        | {"larger_solved": larger, "larger_problems": 15, "larger_actions": 0}
+        for episode, (solved, larger, actions) in figures.items()
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    table = validation_table(read_runs([tmp_path])[0])
+    assert table is not None
+    assert table.texts()[0][4:7] == ["20", "5/5", "14/15"]

@@ -92,6 +92,8 @@ def useful_tasks(folder: Path, domain: Domain, files: Sequence[Path]) -> list[Ta
     tasks: list[Task] = []
     for path, task in read_given(domain, files, warnings):
         reason = reason_against(task)
+        if not reason and task.has_derived_goals:
+            reason = "its goal is no conjunction of literals"
         if reason:
             warnings.append(f"{path.name} is left out: {reason}")
         else:

@@ -117,7 +117,7 @@ def plan(
         writer.check(*files, Path(policy), Path(policy) / RUN_POLICY)
         started = timestamp()
         result = watched(job, writer)
-    show_messages(result)
+    show_error(result)
     if json:
         from saltus.bench.record import make_record
 
@@ -182,7 +182,7 @@ def ipc_plan(
         job = replace(job, domain=str(files[0]), problem=str(files[1]))
         writer.check(*files, *numbered_files(knowledge), knowledge)
         result = watched(job, writer)
-    show_messages(result)
+    show_error(result)
     show_result(job, result, writer)
     return result.exit_code
 
@@ -208,6 +208,8 @@ def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
 
     def watch(message: Message, result: PlanResult) -> None:
         line.result = result
+        for warning in message.get("warnings", ()):
+            output.warning(warning)
         _take(message, result, writer)
 
     def fork(channel: int, environment: Mapping[str, str]) -> Any:
@@ -324,14 +326,12 @@ def search_text(figures: Figures) -> str:
     policy, goals = figures.search_decisions or 0, figures.goal_search_decisions or 0
     parts = [f"{played:,} jumps goal by goal"] if (played := figures.goal_by_goal_decisions or 0) else []
     if policy or goals:
-        parts.append(f"{policy:,} states searched" + (f" and {goals:,} by goals" if goals else ""))
+        parts.append(f"{plural(policy, 'state')} searched" + (f" and {goals:,} by goals" if goals else ""))
     return ", ".join(parts)
 
 
-def show_messages(result: PlanResult) -> None:
-    """Prints warnings and errors to standard error."""
-    for warning in result.warnings:
-        output.warning(warning)
+def show_error(result: PlanResult) -> None:
+    """Prints what went wrong to standard error; warnings were printed as they came."""
     if result.outcome.is_rejection or result.outcome.is_fault:
         prefix = "" if result.outcome in (Outcome.INPUT, Outcome.UNSUPPORTED) else f"{result.outcome}: "
         output.error(f"{prefix}{result.detail}")
@@ -352,8 +352,11 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
         output.result(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""
+        why = f"{result.outcome}{reason}"
+        if result.unsolvable:
+            why = f"the problem has none ({result.detail or result.outcome})"
         hint = "; try --search" if search_may_help(job, result) else ""
-        output.result(f"no plan: {result.outcome}{reason}; {jumps}, {result.seconds:.2f} s{hint}")
+        output.result(f"no plan: {why}; {jumps}, {result.seconds:.2f} s{hint}")
 
 
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:

@@ -152,6 +152,8 @@ def hold_contest(
     """Chooses a configuration and trains with it; prints what came of it."""
     from saltus.learn import open_contest
 
+    if not resume:
+        output.note("reading the problems and making larger ones to choose by")
     contest = open_contest(
         folder,
         out,

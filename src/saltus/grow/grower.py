@@ -103,9 +103,10 @@ class Grower:
     def __init__(self, domain: Domain, tasks: Sequence[Task], seed: int = 0) -> None:
         if not tasks:
             raise InputError("no problems to grow others from")
-        for task in tasks:
-            if task.has_derived_goals:
-                raise UnsupportedError(f"{task.problem.file}: growing from a goal that is no conjunction of literals")
+        given_file = tasks[0].problem.file
+        tasks = [task for task in tasks if not task.has_derived_goals]
+        if not tasks:
+            raise UnsupportedError(f"{given_file}: growing from a goal that is no conjunction of literals")
         self.domain = domain
         self.tasks = sorted(tasks, key=lambda task: len(task.objects))
         self.rng = random.Random(seed)
@@ -418,7 +419,7 @@ def _goals_reached(task: Task, found: Found) -> int:
         return task.goal.size
     if found.best is None:
         return 0
-    return task.goal.size - len(task.goal.missing(found.best.state)) - len(task.goal.violated(found.best.state))
+    return task.goal.count(found.best.state)
 
 
 def _sizes(times: float) -> Iterator[tuple[float, float]]:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from saltus.errors import ConfigurationError
 from saltus.learn.config import Configuration, differences, load_configuration
+from saltus.learn.problems import NEGATIVE_GOALS
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.task import Task
 
@@ -125,7 +126,7 @@ def shared_settings(tasks: Sequence[Task], device: str, seconds: float = 0.0) ->
     found.append(f"training.validation_limit={LONGEST_VALIDATION * seconds:g}")
     found.append(f"training.cost={'costs' if any(task.has_costs for task in tasks) else 'actions'}")
     if any(len(task.goal.negative) for task in tasks):
-        found.append("encoding.negative_goals=true")
+        found.append(f"{NEGATIVE_GOALS}=true")
     if len(tasks) < FEW_PROBLEMS:
         found.append(f"training.generated_problems={SIMILAR}")
     return tuple(found)

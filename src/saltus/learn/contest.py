@@ -166,9 +166,11 @@ class Contest:
         alone = state.contestants[0] if len(state.contestants) == 1 else ""
         least = 1.0 if state.budget.unit == "episodes" else self._overhead(state.contestants) + LEAST_SHARE
         base = alone and state.origin(alone)
-        if (base in state.stable or (alone and WINNER in kinds)) and left >= least and self._add_variant(alone, kinds):
-            pass
-        elif base in state.stable:
+        may_vary = left >= least and (base in state.stable or (alone and WINNER in kinds))
+        if may_vary and self._add_variant(alone, kinds):
+            self._save()
+            return
+        if base in state.stable:
             state.ended_by = STABLE
         elif left < least and kinds:
             state.ended_by = TIME_LIMIT
@@ -433,6 +435,8 @@ class Contest:
             return [*lines, "no policy yet"]
         if not state.winner:
             return [*lines, f"policy: {self.policy}, not validated yet"]
+        if self._standings[state.winner].key[0] == 0:
+            lines.append("the policy solves no problem that it was chosen by: it needs more time, or smaller problems")
         return [*lines, f"chosen: {state.reason}", f"policy: {self.policy}"]
 
 

@@ -22,7 +22,7 @@ from saltus.learn.contest import FAILED, STARTUP, Contest, RunJob, share_of
 from saltus.learn.contest_state import Budget, ContestState
 from saltus.learn.folder import NumberedPolicies, RunFolder
 from saltus.learn.larger import grow_tasks
-from saltus.learn.problems import Problems, listed_problems, load_problems
+from saltus.learn.problems import NEGATIVE_GOALS, Problems, listed_problems, load_problems
 from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
 from saltus.model.device import find_device
@@ -45,7 +45,7 @@ MOST_SLOTS = 8
 GPU_BYTES = 4 * 2**30
 """Memory of a GPU that a run may need."""
 
-READING = ("encoding.negative_goals=true",)
+READING = (f"{NEGATIVE_GOALS}=true",)
 """Settings with which problems are read: candidates get them where problems need them."""
 
 

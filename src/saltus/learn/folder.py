@@ -161,7 +161,10 @@ class RunFolder:
         """The description in `config.json`; a missing or damaged one is an `InputError`."""
         path = self.path / "config.json"
         if not path.exists():
-            raise InputError(f"{self.path}: no run to resume: there is no config.json")
+            raise InputError(
+                f"{self.path}: no run to resume: there is no config.json, and no contest.json; a command that was "
+                f"stopped before its training began starts anew without --resume"
+            )
         try:
             values = parse_json(read_whole(path, SETTINGS_BYTES))
             if values.pop("version", None) != VERSION:

@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -22,7 +23,14 @@ from saltus.learn.config import Configuration, ConfigurationSource, changed, dif
 from saltus.learn.folder import NumberedPolicies, RunDescription, RunFolder, Start
 from saltus.learn.larger import far_tasks, larger_tasks, similar_tasks
 from saltus.learn.log import read_log
-from saltus.learn.problems import Problems, listed_problems, load_problems, spread
+from saltus.learn.problems import (
+    Problems,
+    for_goals_of,
+    listed_problems,
+    load_problems,
+    says_how_goals_are_encoded,
+    spread,
+)
 from saltus.learn.run import Run
 from saltus.learn.trainer import Trainer
 from saltus.model.device import find_device
@@ -102,10 +110,15 @@ def open_run(
     run_folder = RunFolder(Path(out), warn)
     if resume:
         description = resumed(run_folder.describe(), config, settings, seed)
+        problems = load_problems(folder, description.configuration)
     else:
-        description = RunDescription(str(Path(folder).resolve()), seed or 0, load_configuration(config, settings))
+        configuration = load_configuration(config, settings)
         run_folder.check_new()  # before problems are grown
-    problems = load_problems(folder, description.configuration)
+        if start is None:
+            configuration, problems = for_goals_of(configuration, settings, partial(load_problems, folder))
+        else:  # the policy has its own way with goals
+            problems = load_problems(folder, configuration)
+        description = RunDescription(str(Path(folder).resolve()), seed or 0, configuration)
     kept = Path(out) / "grown" if grown is None else Path(grown)
     trainer = make_trainer(problems, description.configuration, description.seed, place, threads, warn, kept)
     if start is not None:
@@ -143,9 +156,9 @@ def open_numbered_run(
 
     It cannot be resumed. The other arguments are those of `open_run`.
     """
-    configuration = load_configuration(config, settings)
     output = NumberedPolicies(Path(prefix), warn)
-    found = listed_problems(Path(domain), [Path(path) for path in problems], configuration)
+    read = partial(listed_problems, Path(domain), [Path(path) for path in problems])
+    configuration, found = for_goals_of(load_configuration(config, settings), settings, read)
     trainer = make_trainer(found, configuration, seed, find_device(device), threads, warn)
     return Run(trainer, output, found, RunDescription(os.fspath(domain), seed, configuration))
 
@@ -201,6 +214,8 @@ def resumed(
     """The description of a run that goes on; only the number of episodes may differ from what it was started with."""
     own = description.configuration
     wanted = changed(own, settings) if config is None else load_configuration(config, settings)
+    if not says_how_goals_are_encoded(settings):  # that followed from the problems
+        wanted = replace(wanted, encoding=replace(wanted.encoding, negative_goals=own.encoding.negative_goals))
     fixed = [key for key in differences(own, wanted) if key != "training.episodes"]
     if fixed:
         raise ConfigurationError(

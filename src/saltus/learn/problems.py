@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from saltus.domains.generated import spread_evenly
 from saltus.errors import InputError
 from saltus.grow.given import read_given, reason_against
-from saltus.learn.config import Configuration
+from saltus.learn.config import Configuration, changed
 from saltus.pddl import Domain, Source, parse_domain
 from saltus.task import Split, Task, find_suite, load
 
 MOST_HELD_OUT = 30
 """Most problems that are held out for validation where no folder says which."""
+
+NEGATIVE_GOALS = "encoding.negative_goals"
+"""The setting with which goals may have negated literals."""
 
 HELD_OUT_SHARE = 4
 """One in so many problems is held out, the largest ones."""
@@ -108,12 +111,33 @@ def _held_out(problems: int) -> int:
     return min(MOST_HELD_OUT, problems // HELD_OUT_SHARE)
 
 
+def says_how_goals_are_encoded(settings: Sequence[str]) -> bool:
+    """Whether a text `key=value` says whether negated goals are encoded."""
+    names = (NEGATIVE_GOALS, NEGATIVE_GOALS.partition(".")[2])
+    return any(text.partition("=")[0].strip() in names for text in settings)
+
+
+def for_goals_of(
+    configuration: Configuration, settings: Sequence[str], read: Callable[[Configuration], Problems]
+) -> tuple[Configuration, Problems]:
+    """Problems, and the configuration that fits them: negated goals are encoded if there are any.
+
+    `settings` changed the configuration; one that says whether negated goals are encoded has the last word.
+    """
+    if says_how_goals_are_encoded(settings):
+        return configuration, read(configuration)
+    able = changed(configuration, [f"{NEGATIVE_GOALS}=true"])
+    problems = read(able)
+    needed = any(len(task.goal.negative) for task in (*problems.training, *problems.held_out))
+    return (able if needed else configuration), problems
+
+
 def _useful(found: Sequence[tuple[Path, Task]], configuration: Configuration, warnings: list[str]) -> list[Task]:
     kept: list[Task] = []
     for path, task in found:
         reason = reason_against(task)
         if not reason and len(task.goal.negative) and not configuration.encoding.negative_goals:
-            reason = "its goal has negated literals, which need encoding.negative_goals"
+            reason = f"its goal has negated literals, which need {NEGATIVE_GOALS}=true"
         if reason:
             warnings.append(f"{path} is left out: {reason}")
         else:

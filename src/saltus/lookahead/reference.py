@@ -243,7 +243,7 @@ def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], 
     novel = [i for i in range(first, len(nodes)) if nodes[i].novel]
     if spec.capacity is None or spec.kind == "flat" or len(novel) <= spec.capacity:
         return
-    novel.sort(key=lambda i: -satisfied(goal, nodes[i].state))
+    novel.sort(key=lambda i: -goal.count(nodes[i].state))
     dropped = set(novel[spec.capacity :])
     if nodes[first].depth == 1 and mode != "novel" and spec.keep_root_successors:  # they stay in the tree, as leaves
         for i in dropped:
@@ -256,14 +256,8 @@ def has_enough(goal: Goal, spec: LookaheadSpec, nodes: Sequence[Node]) -> bool:
     """Whether the tree holds so many nodes with more satisfied goals than its root that no further one is expanded."""
     if spec.max_better is None:
         return False
-    at_root = satisfied(goal, nodes[0].state)
-    return sum(satisfied(goal, node.state) > at_root for node in nodes) >= spec.max_better
-
-
-def satisfied(goal: Goal, state: State) -> int:
-    """Number of goal literals that hold."""
-    total = goal.size
-    return total - len(goal.missing(state)) - len(goal.violated(state))
+    at_root = goal.count(nodes[0].state)
+    return sum(goal.count(node.state) > at_root for node in nodes) >= spec.max_better
 
 
 def _finish(
@@ -280,7 +274,7 @@ def _finish(
     made = len(nodes)
     if spec.max_encoded is not None:
         parents = [node.parent for node in nodes]
-        goals = [satisfied(goal, node.state) for node in nodes]
+        goals = [goal.count(node.state) for node in nodes]
         total = goal.size
         kept = choose_encoded(parents, goals, total, spec.max_encoded)
         nodes = [replace(nodes[i], parent=kept.index(parents[i]) if i else -1) for i in kept]
@@ -299,7 +293,7 @@ def _finish(
         argument_offset=np.cumsum([0, *map(len, arguments)]).astype(np.int64),
         argument=np.array([number for entry in arguments for number in entry], np.int32),
         novel=np.array([node.novel for node in nodes], bool),
-        goals=np.array([satisfied(goal, node.state) for node in nodes], np.int32),
+        goals=np.array([goal.count(node.state) for node in nodes], np.int32),
         added_offset=np.cumsum([0, *map(len, added)]).astype(np.int64),
         added=np.concatenate(added).astype(np.int64),
         deleted_offset=np.cumsum([0, *map(len, deleted)]).astype(np.int64),

@@ -176,6 +176,6 @@ class LookaheadTree:
                 raise SaltusError(f"node {node}: the state is not the result of {name} in node {parent}")
             if self.length[node] != self.length[parent] + len(actions):
                 raise SaltusError(f"node {node}: wrong length {self.length[node]}")
-            satisfied = self.goal_count - len(self.goal.missing(states[node])) - len(self.goal.violated(states[node]))
+            satisfied = self.goal.count(states[node])
             if self.goals[node] != satisfied:
                 raise SaltusError(f"node {node}: {satisfied} goals are satisfied, but {self.goals[node]} were counted")

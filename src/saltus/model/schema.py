@@ -16,6 +16,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from saltus.errors import ConfigurationError, InputError, shorten
 from saltus.graph import ENCODINGS, Candidate, EncodingSpec, Vocabulary
+from saltus.graph.encodings import method_name
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec
 from saltus.model.spec import ModelSpec
 from saltus.model.tensor_file import DamageError, Header, TensorEntry, kind_of, parse_json
@@ -54,7 +55,7 @@ class PolicyDescription:
     @property
     def method(self) -> str:
         """Lookahead and encoding, such as aiw-ad."""
-        return f"{self.lookahead.kind}-{self.encoding.kind}"
+        return method_name(self.lookahead, self.encoding)
 
     @property
     def arities(self) -> tuple[int, ...]:

@@ -217,9 +217,7 @@ class _Planning:
         self.relaxed = _RelaxedSearches(task)
         self.last: tuple[SearchNode | None, State, list[Action]] | None = None
         """Where a limit cut the rollout off: a state that was jumped to, but not decided on."""
-        initial = len(task.goal.missing(task.initial_state)) + len(task.goal.violated(task.initial_state))
-        total = task.goal.size
-        self.others_goals = total - initial
+        self.others_goals = task.goal.count(task.initial_state)
         """Most goals in a state of the rollout or the search around the policy."""
         self.now = Progress(
             jumps=0,
@@ -229,9 +227,9 @@ class _Planning:
             tree_nodes=0,
             left_out_nodes=0,
             largest_tree=0,
-            goals=total - initial,
-            greedy_goals=total - initial,
-            goal_count=total,
+            goals=self.others_goals,
+            greedy_goals=self.others_goals,
+            goal_count=task.goal.size,
             seconds_dead_ends=0.0,
             seconds_frozen_goals=0.0,
             unit_cost=not task.has_costs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from saltus.bench.records import read_records
@@ -12,7 +13,7 @@ from saltus.report.compare import comparisons
 from saltus.report.contests import contest_table, read_contests
 from saltus.report.coverage import coverage_tables, outcome_table, unexplained_table
 from saltus.report.paper import Paper, read_paper
-from saltus.report.runs import RunGroup, coverage_of, read_runs
+from saltus.report.runs import RunGroup, RunLog, coverage_of, read_runs
 from saltus.report.scores import score_table
 from saltus.report.series import Series, make_series
 from saltus.report.tables import NOTHING, Cell, Column, Row, Table, figure
@@ -106,6 +107,14 @@ def make_report(
     )
 
 
+def selection_key(run: RunLog, episode: int) -> tuple[float, ...]:
+    """What validations are compared by, as in training: problems solved, larger ones included; then the length of the
+    plans; the first of equals is the best."""
+    entry = run.validations[episode]
+    solved, actions = (entry.get(name, 0) + entry.get(f"larger_{name}", 0) for name in ("solved", "actions"))
+    return solved, -actions, -episode
+
+
 def validation_table(groups: Sequence[RunGroup]) -> Table | None:
     """The best and the last validation of every run; None if there are no runs."""
     rows: list[Row] = []
@@ -114,7 +123,7 @@ def validation_table(groups: Sequence[RunGroup]) -> Table | None:
             shares = coverage_of(run)
             cells = [Cell(text) for text in (group.domain, run.name, run.path)]
             cells.append(Cell(f"{max((*run.episodes, *run.validations), default=0):,}"))
-            best = max(shares, key=lambda episode: (shares[episode], -episode), default=None)
+            best = max(shares, key=partial(selection_key, run), default=None)
             for episode in (best, max(shares, default=None)):
                 if episode is None:
                     cells += [Cell(NOTHING)] * 3

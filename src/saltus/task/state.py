@@ -142,6 +142,10 @@ class Goal:
         """Whether the state satisfies the goal."""
         return not self.impossible and not len(self.missing(state)) and not len(self.violated(state))
 
+    def count(self, state: State) -> int:
+        """Number of literals that hold."""
+        return self.size - len(self.missing(state)) - len(self.violated(state))
+
     def missing(self, state: State) -> Codes:
         """Atoms that must be true but are not."""
         return difference(self.positive, state.codes)

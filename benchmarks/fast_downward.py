@@ -5,7 +5,8 @@
 
 Fast Downward's translator grounds every task; the ground task is replayed here along random walks, next to ours. In
 every state the applicable actions must have the same names. Fast Downward leaves out actions that never change
-anything, so ours may have others, if they lead back to the same state. `--plan` replays a plan of ours in the ground
+anything, so ours may have others, if they lead back to the same state. Every type has an object: Fast Downward takes
+`(exists (?x - t) (and))` for true even if there is no object of type t. `--plan` replays a plan of ours in the ground
 task. Ends with 1 if something differs.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -149,7 +151,10 @@ def read_ground(lines: list[str]) -> GroundTask:
 
 
 def with_simple_goal(texts: tuple[str, str]) -> tuple[str, str]:
-    """The texts with a goal that one more action reaches: a task without a relaxed plan would not be grounded."""
+    """The texts with a goal that one more action reaches, and an object for every type that has none.
+
+    A task without a relaxed plan would not be grounded.
+    """
     domain, problem = texts
     action = "(:action finish :parameters () :precondition (and) :effect (finished))"
     domain = domain.replace("(:predicates ", "(:requirements :adl :derived-predicates) (:predicates (finished) ")
@@ -157,7 +162,12 @@ def with_simple_goal(texts: tuple[str, str]) -> tuple[str, str]:
     end = domain.index(")", start) + 1
     head = domain.index("\n")
     domain = domain[:head] + domain[start:end] + domain[head:start] + domain[end:]
-    return f"{domain[: domain.rindex(')')]}\n{action})", f"{problem[: problem.index('(:goal')]}(:goal (finished)))"
+    before, objects, rest = re.split(r"\(:objects ([^)]*)\)", problem, maxsplit=1)
+    types = re.findall(r"\bt\d+\b", domain[domain.index("(:types") : domain.index(")", domain.index("(:types"))])
+    known = set(re.findall(r"- (t\d+)", objects))
+    others = " ".join(f"e{name} - {name}" for name in sorted(set(types) - known))
+    problem = f"{before}(:objects {objects} {others}){rest[: rest.index('(:goal')]}(:goal (finished)))"
+    return f"{domain[: domain.rindex(')')]}\n{action})", problem
 
 
 def compare(seed: int, states: int, folder: Path) -> tuple[int, int]:

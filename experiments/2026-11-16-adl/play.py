@@ -26,10 +26,10 @@ def play(policy: str, domain: Path, problem: Path, seconds: float) -> dict[str, 
     """The record of a problem; lengths are None where there is no plan."""
     planner = saltus.load_policy(policy)
     task = saltus.load(domain, problem)
-    passengers = len(task.goal.positive)
-    record: dict[str, object] = {"problem": problem.stem, "passengers": passengers, "greedy": False}
+    goals = len(task.goal.positive)
+    record: dict[str, object] = {"problem": problem.stem, "goals": goals, "greedy": False}
     begin = time.process_time()
-    plan = planner.plan(task, search=False, max_jumps=20 * passengers, time_limit=seconds)
+    plan = planner.plan(task, search=False, max_jumps=20 * goals, time_limit=seconds)
     record["greedy"] = plan is not None
     if plan is None:
         plan = planner.plan(task, time_limit=seconds)
@@ -60,13 +60,13 @@ def main() -> int:
             with options.records.open("a") as file:
                 file.write(json.dumps(records[-1]) + "\n")
             print(records[-1], flush=True)
-    for size in sorted({record["passengers"] for record in records}):
-        rows = [record for record in records if record["passengers"] == size]
+    for size in sorted({record["goals"] for record in records}):
+        rows = [record for record in records if record["goals"] == size]
         solved = [record for record in rows if record["actions"] is not None]
         greedy, valid = sum(record["greedy"] for record in rows), sum(record["valid"] for record in solved)
         accepted = sum(record["accepted_by_fast_downward"] for record in solved)
         print(
-            f"{size} passengers: {greedy} of {len(rows)} greedily, {len(solved)} with search; "
+            f"{size} goals: {greedy} of {len(rows)} greedily, {len(solved)} with search; "
             f"{valid} plans valid, {accepted} accepted by Fast Downward"
         )
     return int(any(not r["valid"] or not r["accepted_by_fast_downward"] for r in records if r["actions"] is not None))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS
 from tests.policy.test_rollout import chain
+from tests.random_adl import random_adl_task
 from tests.random_tasks import random_task, random_tasks
 from tests.tasks import domain_of, task_of
 
@@ -57,6 +58,24 @@ def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
         if action is None:
             break
         state = successor_state(task, state, action)
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=100)
+def test_formulas_against_the_twin(seed: int) -> None:
+    """Conditions that nest at random, and axioms: the rules see what the definition says, and a state that can be
+    reached is never called out of reach."""
+    task, rng = random_adl_task(seed), random.Random(seed)
+    state = task.initial_state
+    for _ in range(3):
+        for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 5))):
+            assert is_dead_end(task, state, goal) == reference.is_dead_end_with_negation(task, state, goal)
+            assert is_dead_end(task, state, goal, **JOINED) == reference.is_dead_end(task, state, goal)
+        action = random_action(task, state, rng)
+        if action is None:
+            break
+        state = successor_state(task, state, action)
+        assert not is_dead_end(task, task.initial_state, Goal(state.codes))
 
 
 LAMPS = """(define (domain lamps) (:requirements :adl) (:predicates (on ?x) (linked ?x ?y) (locked ?x) (done))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import IPC_DOMAINS, ROOT
+from tests.conftest import IPC_DOMAINS, ROOT, examples
 from tests.random_adl import random_adl_task
 from tests.random_tasks import random_tasks
 from tests.tasks import rich_task, task_of
@@ -108,14 +108,14 @@ def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: in
 
 
 @given(random_tasks(), specs(), st.integers(0, 2**32))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_random_tasks(task: Task, spec: EncodingSpec, seed: int) -> None:
     """Equal batches of several queries, with all encodings, ablations and kinds of lookahead."""
     check(random_queries(task, spec, random.Random(seed), 3), spec, task)
 
 
 @given(st.integers(0, 2**32), specs(), st.integers(0, 2**32))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_tasks_with_formulas(number: int, spec: EncodingSpec, seed: int) -> None:
     """Derived atoms are encoded like others or left out; derived goal atoms have no relation."""
     task = random_adl_task(number)
@@ -248,7 +248,7 @@ def permuted(tree: LookaheadTree, order: list[int]) -> LookaheadTree:
 
 
 @given(random_tasks(), specs(), st.randoms(use_true_random=False))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_permuting_objects_permutes_the_graph(task: Task, spec: EncodingSpec, rng: random.Random) -> None:
     """Same candidates, same atoms, with the object nodes renumbered."""
     tree = lookahead(task, spec=LookaheadSpec(kind=spec.default_lookahead, max_nodes=30))

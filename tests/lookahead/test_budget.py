@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 from tests.lookahead.test_kernel import ARRAYS
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
@@ -177,7 +178,7 @@ def test_a_capacity_may_drop_successors(fork: Task) -> None:
 
 
 @given(random_tasks(), st.integers(1, 30), st.sampled_from([None, 1, 3]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_large_budget_changes_nothing_and_a_small_one_keeps_its_size(task: Task, most: int, enough: int) -> None:
     """The nodes kept are nodes of the whole tree, in its order, with the same paths."""
     whole = lookahead(task, spec=LookaheadSpec(max_nodes=40, max_better=enough))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.conftest import IPC_DOMAINS
+from tests.conftest import IPC_DOMAINS, examples
 from tests.lookahead.test_kernel import assert_same, specs
 from tests.random_moves import random_errands, random_maps, random_move_task, random_moves
 from tests.random_tasks import random_tasks
@@ -99,7 +99,7 @@ def test_the_random_tasks_are_diverse() -> None:
 
 
 @given(situations(), free_specs())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: LookaheadSpec) -> None:
     """Equal trees, valid by replay."""
     task, state, goal = situation
@@ -144,7 +144,7 @@ def test_kinds(kind: str, task: Task) -> None:
 
 
 @given(situations())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_walks_and_canonical_states(situation: tuple[Task, State, Goal]) -> None:
     """Walks before actions and states up to walks are the twin's, in every state of a tree."""
     task, state, goal = situation
@@ -161,7 +161,7 @@ def test_walks_and_canonical_states(situation: tuple[Task, State, Goal]) -> None
 
 
 @given(random_moves(free=0.5))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_reversible(task: Task) -> None:
     """Which groups have a move that can be undone."""
     groups = candidates(task)
@@ -171,7 +171,7 @@ def test_reversible(task: Task) -> None:
 
 
 @given(st.one_of(random_moves(free=0.0), random_tasks()), specs(widths=(1,)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_without_free_moves_trees_are_the_usual_ones(task: Task, spec: LookaheadSpec) -> None:
     """A task without free moves: the same tree, whether they are asked for or not."""
     assume(find_free_moves(task) is None)
@@ -251,7 +251,7 @@ def assert_complete(task: Task, kind: str, wanted: set[State]) -> None:
 
 @pytest.mark.parametrize("kind", ["flat", "aiw"])
 @given(random_moves(tiny=True))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_jumps_and_walks_reach_all_that_actions_reach(kind: str, task: Task) -> None:
     assume(find_free_moves(task) is not None)
     wanted = by_actions(task)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 from tests.random_tasks import random_tasks
 from tests.tasks import domain_of, task_of
 
@@ -256,7 +257,7 @@ def test_twin_with_conditional_effects(task: Task, seed: int) -> None:
 
 
 @given(task=random_tasks(conditional=False, max_objects=4), seed=st.integers(0, 2**32))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_twin(task: Task, seed: int) -> None:
     rng = random.Random(seed)
     state = walk(task, rng.randint(0, 3), rng)

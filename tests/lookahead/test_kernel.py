@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import IPC_DOMAINS
+from tests.conftest import IPC_DOMAINS, examples
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
 
@@ -80,7 +80,7 @@ def specs(draw: st.DrawFn, *, widths: tuple[int, ...] = (1, 1, 1, 2), free_moves
 
 
 @given(random_tasks(), specs(), st.integers(0, 2**32))
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 def test_random_tasks(task: Task, spec: LookaheadSpec, seed: int) -> None:
     """Equal trees from the initial state and from a state one action further on."""
     state = task.initial_state
@@ -93,7 +93,7 @@ def test_random_tasks(task: Task, spec: LookaheadSpec, seed: int) -> None:
 
 
 @given(random_tasks())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_actions_and_successors(task: Task) -> None:
     """Applicable actions in order, their number, and all successors."""
     state = task.initial_state
@@ -118,7 +118,7 @@ def test_random_action_reaches_all(task: Task, seed: int) -> None:
 
 
 @given(random_tasks(), st.data())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_bindings(task: Task, data: st.DataObject) -> None:
     """Conjunctive situations: the twin's bindings, each once; fewer when fewer are asked for."""
     fitting = [i for i in range(len(task.arity)) if task.arity[i] <= 3]
@@ -148,7 +148,7 @@ def test_bindings(task: Task, data: st.DataObject) -> None:
 
 
 @given(random_tasks(max_objects=7))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_colours(task: Task) -> None:
     """1-WL colours are the twin's."""
     fast = find_colours(task, task.initial_state, task.goal)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import IPC_DOMAINS
+from tests.conftest import IPC_DOMAINS, examples
 from tests.policy.test_rollout import chain
 from tests.random_adl import random_adl_task
 from tests.random_tasks import random_task, random_tasks
@@ -45,7 +45,7 @@ def some_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
 
 @pytest.mark.parametrize("settings_of", [{}, JOINED], ids=["ground", "joined"])
 @given(task=random_tasks(), seed=st.integers(0, 2**32))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
     """The same answer for the task's goal and for goals of single atoms, along a random walk."""
     rng = random.Random(seed)
@@ -61,7 +61,7 @@ def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_formulas_against_the_twin(seed: int) -> None:
     """Conditions that nest at random, and axioms: the rules see what the definition says, and a state that can be
     reached is never called out of reach."""
@@ -117,7 +117,7 @@ def reachable(task: Task, most: int) -> set[State]:
 
 
 @given(random_tasks())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_sound(task: Task) -> None:
     """What can be reached is never called dead_end_rule, negative goals included."""
     for state in list(reachable(task, 60)):
@@ -187,7 +187,7 @@ def test_work_is_bounded() -> None:
 
 
 @given(random_tasks(), st.integers(0, 2**32), st.integers(1, 400))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_what_little_work_finds_is_true(task: Task, seed: int, work: int) -> None:
     """Wherever the work ends, in the first round or later, no state is called a dead end that is none."""
     for atom in some_atoms(task, random.Random(seed), 6):

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.conftest import examples
 from tests.model.random_graphs import RandomBatch, random_batch
 
 from saltus.model import Layout, make_layout
@@ -110,7 +111,7 @@ def blocks(size: LayoutSize, batch: RandomBatch | None) -> tuple[NDArray[np.uint
     st.sampled_from([3, 20, 1200]),
     st.integers(0, 2),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_kernel_writes_the_bytes_of_the_twin(
     seeds: tuple[int, int], encoding: str, graphs: int, atoms: int, room: int
 ) -> None:

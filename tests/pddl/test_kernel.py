@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import IPC_DOMAINS
+from tests.conftest import IPC_DOMAINS, examples
 from tests.pddl.malformed import CASES
 from tests.pddl.test_fuzz import damaged
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM, domain_of, easy_problems
@@ -59,13 +59,13 @@ def assert_same_outcome(text: bytes, domain: Domain) -> None:
 
 
 @given(st.text(alphabet='()ab-?:;\n\r\t\f\v "\0~{', max_size=60), st.integers(0, 4))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_scan_of_short_texts(text: str, nesting: int) -> None:
     assert_same_scan(text.encode(), nesting)
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_scan_of_random_bytes(text: bytes) -> None:
     assert_same_scan(text)
     assert_same_scan(b"\xef\xbb\xbf" + text)
@@ -92,7 +92,7 @@ def test_malformed_texts(case) -> None:
 
 
 @given(damaged())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_damaged_texts(texts: tuple[bytes, bytes]) -> None:
     assert_same_scan(texts[0])
     assert_same_scan(texts[1])
@@ -139,7 +139,7 @@ def tables(draw: st.DrawFn) -> tuple[object, ...]:
 
 
 @given(tables())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_atoms_equal_the_twin(arguments: tuple) -> None:
     ours = _kernel.read_atoms(*arguments)
     twin = reference.read_atoms(*arguments)

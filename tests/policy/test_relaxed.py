@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 from tests.grow.test_grow import own_tasks
 from tests.grow.test_ways import ASSEMBLED
 from tests.random_tasks import random_task
@@ -17,7 +18,7 @@ from saltus.policy.relaxed_reference import ReferenceSearch
 from saltus.task import Task, validate
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_plans_by_relaxed_plans_are_valid(seed: int) -> None:
     task = random_task(seed)
@@ -26,7 +27,7 @@ def test_plans_by_relaxed_plans_are_valid(seed: int) -> None:
         assert validate(task, plan_of(task, plan)).valid
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_relaxed_plans_exist_unless_the_state_is_a_dead_end(seed: int) -> None:
     task = random_task(seed)
@@ -47,7 +48,7 @@ def test_relaxed_plans_exist_unless_the_state_is_a_dead_end(seed: int) -> None:
 
 
 @pytest.mark.kernel
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3_000, 20_000, 200_000]))
 def test_kernel_searches_by_relaxed_plans_as_its_twin_does(seed: int, most_work: int) -> None:
     """The same actions, also where the work runs out; what was reached is where they lead."""

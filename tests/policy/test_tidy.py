@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conftest import examples
 from tests.policy.test_improve import actions_of, random_walk
 from tests.policy.test_rollout import chain
 from tests.tasks import domain_of, rich_task, task_of
@@ -89,7 +90,7 @@ def leads_to_the_goal(task: Task, actions: list[Action]) -> bool:
     return task.goal.holds(state)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 10_000), steps=st.integers(0, 60))
 def test_twin(name: str, seed: int, steps: int) -> None:
     task, walk = walk_to_a_goal(name, seed, steps)

@@ -1,6 +1,8 @@
 // Ground rules that also keep track of what can become false: atoms that do not hold, or that an action deletes. Nested
 // conditions become atoms of their own: a pattern may have a match if some completion of it is possible; it may have
 // none if for every completion some part of it may be false.
+#include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
@@ -56,7 +58,7 @@ Parts split(const Task& task, const std::vector<std::int32_t>& domains,
 class GroundRelaxation::Negation {
 public:
     Negation(GroundRelaxation& rules, const Task& task, std::int64_t limit)
-        : rules_(rules), task_(task), left_(limit), nothing_(task, {}), matcher_(nothing_) {}
+        : rules_(rules), task_(task), left_(limit), steps_(limit), nothing_(task, {}), matcher_(nothing_) {}
 
     // Whether all rules are there.
     bool run() {
@@ -136,12 +138,13 @@ private:
     void match(const Parts& parts, std::vector<Object>& binding, Emit&& emit) {
         MatchOptions options;
         options.wanted = parts.wanted.data();
-        options.steps = std::max<std::int64_t>(left_, 0);
+        options.steps = steps_;
         matcher_.run(parts.fixed, binding, options, [&](const std::vector<Object>& bound) {
             emit(bound);
             return left_ >= 0;
         });
-        if (matcher_.steps_left() < 0) left_ = -1;
+        steps_ = matcher_.steps_left();
+        if (steps_ < 0) left_ = -1;
     }
 
     // The conditions of a completion that must all be possible.
@@ -200,7 +203,8 @@ private:
 
     GroundRelaxation& rules_;
     const Task& task_;
-    std::int64_t left_;  // of the limit
+    std::int64_t left_;   // of the limit, for atoms
+    std::int64_t steps_;  // for joins
     StateView nothing_;
     Matcher matcher_;
     std::int64_t made_ = 0;                // atoms that stand for no atom of the task
@@ -212,7 +216,8 @@ private:
 
 bool has_negation(const Task& task) {
     const std::vector<std::uint8_t> negated = find_negated(task);
-    return std::find(negated.begin(), negated.end(), 1) != negated.end();
+    return std::any_of(task.nested.begin(), task.nested.end(), [](const Nested& nested) { return nested.fluent; }) ||
+           std::find(negated.begin(), negated.end(), 1) != negated.end();
 }
 
 bool GroundRelaxation::ground_with_negation(const Task& task, std::int64_t limit) {

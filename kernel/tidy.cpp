@@ -88,9 +88,7 @@ public:
         std::size_t i = 0;
         while (i < kept_.size() && work_ <= most_work_) {
             const std::int64_t before = work_;
-            if (try_without(i)) {
-                find_last();
-            } else {
+            if (!try_without(i)) {
                 const std::size_t action = action_at(i);
                 count(action);
                 with_.apply(actions_, action, [&](std::int32_t atom) { without_.flip(atom); });
@@ -169,6 +167,8 @@ private:
         for (auto it = changed_with.rbegin(); it != changed_with.rend(); ++it) with_.flip(*it);
         for (auto it = changed_without.rbegin(); it != changed_without.rend(); ++it) without_.flip(*it);
         if (!is_reached) return false;
+        const bool was_last =
+            std::any_of(dropped.begin(), dropped.end(), [&](std::size_t place) { return serves_goal(place); });
         std::size_t next = 0;
         std::size_t end = i;
         for (std::size_t place = i; place < kept_.size(); ++place) {
@@ -178,7 +178,18 @@ private:
                 kept_[end++] = kept_[place];
         }
         kept_.resize(end);
+        if (was_last) find_last();
         return true;
+    }
+
+    // Whether an action adds or deletes an atom that the goal is about.
+    bool serves_goal(std::size_t place) const {
+        const std::size_t action = action_at(place);
+        const auto adds = actions_.adds[action];
+        const auto deletes = actions_.deletes[action];
+        return std::any_of(adds.begin(), adds.end(), [&](std::int32_t atom) { return is_wanted_[at(atom)] != 0; }) ||
+               std::any_of(deletes.begin(), deletes.end(),
+                           [&](std::int32_t atom) { return is_unwanted_[at(atom)] != 0; });
     }
 
     const ListedActions& actions_;

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tests.learn.small import small_tasks
-from tests.learn.test_run import FAST, options, suite, wait_until
+from tests.learn.test_run import FAST, SWITCHES, options, suite, wait_until
 from tests.process.doubles import PROGRAM
 
 from saltus.cli.main import run as command
@@ -295,6 +295,19 @@ def test_the_better_half_goes_on_until_one_is_left(ferries: Path, tmp_path: Path
     used = [event.used for event in told]
     assert used == sorted(used)
     assert used[-1] <= 200
+
+
+def test_negated_goals_of_validation_problems_count_for_all_candidates(tmp_path: Path) -> None:
+    """Runs that begin with a candidate's policy must encode goals as it does."""
+    folder = tmp_path / "switches"
+    for split, goal in (("training", "(on b)"), ("validation", "(and (on b) (not (on a)))")):
+        (folder / split).mkdir(parents=True)
+        (folder / split / "p.pddl").write_text(
+            f"(define (problem p) (:domain switches) (:objects a b) (:init (on a) (next a b)) (:goal {goal}))"
+        )
+    (folder / "domain.pddl").write_text(SWITCHES)
+    contest = opened(folder, tmp_path / "out", Script(by_rank([])))
+    assert {entry.configuration.encoding.negative_goals for entry in contest.state.candidates} == {True}
 
 
 def test_a_policy_that_solves_nothing_is_no_success(ferries: Path, tmp_path: Path) -> None:

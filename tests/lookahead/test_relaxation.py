@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS, examples
 from tests.policy.test_rollout import chain
@@ -62,6 +62,8 @@ def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(100))
+@example(1430).via("nested conditions over derived atoms alone")
+@example(1853)
 def test_formulas_against_the_twin(seed: int) -> None:
     """Conditions that nest at random, and axioms: the rules see what the definition says, and a state that can be
     reached is never called out of reach."""
@@ -99,7 +101,10 @@ def test_what_can_never_become_false_is_seen() -> None:
     assert dead("(linked a b) (linked b a) (locked b)") == (False, False)
     assert dead("(linked a b) (linked b a) (locked a) (locked b)") == (True, False)
     assert dead("(linked a b) (linked b a) (locked a) (locked b) (on a)") == (False, False)
-    assert dead("(linked a b) (locked a) (locked b)") == (False, False)  # nothing is linked to b's successors
+    assert dead("(linked a b) (locked a) (locked b)") == (
+        False,
+        False,
+    )  # by none: b links to nothing
 
 
 def reachable(task: Task, most: int) -> set[State]:
@@ -119,7 +124,7 @@ def reachable(task: Task, most: int) -> set[State]:
 @given(random_tasks())
 @settings(max_examples=examples(100))
 def test_sound(task: Task) -> None:
-    """What can be reached is never called dead_end_rule, negative goals included."""
+    """What can be reached is never called a dead end, negative goals included."""
     for state in list(reachable(task, 60)):
         goal = Goal(state.codes, sorted(set(some_atoms(task, random.Random(0), 5)) - set(state)))
         assert not is_dead_end(task, task.initial_state, goal)

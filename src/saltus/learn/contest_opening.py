@@ -85,7 +85,8 @@ def open_contest(
         limit = budget or Budget(SECONDS[place])
         in_seconds = limit.unit == "seconds"
         seconds = limit.amount if in_seconds else 0.0
-        candidates = candidates_for(problems.training, place, settings, seed or 0, seconds)
+        goals = READING if any(len(task.goal.negative) for task in problems.held_out) else ()
+        candidates = candidates_for(problems.training, place, (*goals, *settings), seed or 0, seconds)
         for message in problems.warnings:
             warn(message)
         begun = clock()

@@ -114,10 +114,7 @@ def open_run(
     else:
         configuration = load_configuration(config, settings)
         run_folder.check_new()  # before problems are grown
-        if start is None:
-            configuration, problems = for_goals_of(configuration, settings, partial(load_problems, folder))
-        else:  # the policy has its own way with goals
-            problems = load_problems(folder, configuration)
+        configuration, problems = for_goals_of(configuration, settings, partial(load_problems, folder))
         description = RunDescription(str(Path(folder).resolve()), seed or 0, configuration)
     kept = Path(out) / "grown" if grown is None else Path(grown)
     trainer = make_trainer(problems, description.configuration, description.seed, place, threads, warn, kept)

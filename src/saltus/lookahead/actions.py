@@ -210,7 +210,7 @@ def is_dead_end(
     if projection is not None:
         task, state, goal = projection.small.task, projection.state, projection.goal
     known = kernel_task(task)
-    negated = _NEGATED.of(task) if projection is None and ground_atoms > 0 else None
+    negated = _NEGATED.of(task) if projection is None and ground_atoms >= FEW_ATOMS else None
     if negated is not None:
         return not negated.reaches(known, state.codes, goal.positive)
     grounded = _GROUNDED.of(task)

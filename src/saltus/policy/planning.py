@@ -70,6 +70,9 @@ RELAXED_SHARE = 10_000
 """Work that searches by relaxed plans may do for each state that the policy has evaluated in a rollout without progress
 or in its search: on a CPU, both then take about the same time."""
 
+TIDYING = 5.0
+"""Seconds that must be left for a plan to be tidied, which takes less."""
+
 GOAL_SEARCH_WEIGHTS = (10.0,)
 """Weights of the goal search: a queue that gives jumps more weight only spreads it out."""
 
@@ -184,7 +187,8 @@ def plan_stepwise(
     yield planning.now
     yield from planning.greedy(search=search, share=greedy_share if search else 1.0)
     ended = planning.ended_greedily
-    may_search = search and ended.allows_search and not planning.now.unsolvable and not planning.now.solved
+    goes_on = planning.now.outcome is ended  # not if a plan was found next to the rollout, in time or too late
+    may_search = search and goes_on and ended.allows_search and not planning.now.unsolvable
     if may_search and (ended is Outcome.STALLED or not planning.expired()):
         yield from planning.run_searches(goal_policy)
     if improve and planning.now.solved:
@@ -454,7 +458,8 @@ class _Planning:
     def found(self, by: str) -> Progress:
         """The end of planning with the plan at hand, provided that it is valid and in time."""
         found = len(self.actions)
-        if self.tidy:
+        left = math.inf if self.limits.seconds is None else self.limits.seconds - self.seconds()
+        if self.tidy and left > TIDYING:
             self.actions = tidied(self.task, self.actions)
         plan = plan_of(self.task, self.actions)
         verdict = validate(self.task, plan)

@@ -7,8 +7,8 @@ Takes a valid plan; gives a valid plan with some of its actions left out, in the
   (action elimination; Nakhost and Müller, "Action Elimination and Plan Neighborhood Graph Search", 2010).
 
 The kernel runs a plan with and without an action side by side, until both are in the same state or the last chance of a
-goal has passed, so that plans of a hundred thousand actions take seconds. Nothing depends on time: effort is bounded by
-the work that is done. The twin, which is quadratic in the plan's length, is `tidy_reference.py`.
+goal has passed, so that long plans with little to remove take no longer than reading them. Nothing depends on time:
+effort is bounded by the work that is done. The twin, which is quadratic in the plan's length, is `tidy_reference.py`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from saltus.task import Action, Task
 
 Numbers = NDArray[np.int32]
 
-MOST_WORK = 500_000_000
-"""Most conditions and effects of actions looked at for redundant actions: about two seconds."""
+MOST_WORK = 200_000_000
+"""Most conditions and effects of actions looked at for redundant actions: about a second."""
 
-MOST_ACTIONS = 300
+MOST_ACTIONS = 150
 """Longest plan that is tidied by the twin, for tasks that the kernel's part does not know."""
 
 
@@ -57,7 +57,10 @@ def drop_redundant(
     expired: Callable[[], bool] = lambda: False,
     most_work: int = MOST_WORK,
 ) -> list[Action]:
-    """The plan without actions that the goal does not need; stops early when time is up or the work is done."""
+    """The plan without actions that the goal does not need.
+
+    The kernel's part ends when the work is done, the twin when time is up; neither begins after that.
+    """
     if not _is_plain(task):
         return tidy_reference.drop_redundant(task, actions, expired)
     if expired():

@@ -713,7 +713,7 @@ void define_actions(nb::module_& module) {
 void define_relaxation(nb::module_& module) {
     module.def("relaxed_reaches", &relaxed_reaches, "task"_a, "state"_a, "goal"_a, "work"_a);
     nb::class_<GroundRelaxation>(module, "GroundRelaxation")
-        .def("__init__", &make_relaxation, "task"_a, "limit"_a, "negation"_a = false)
+        .def("__init__", &make_relaxation, "task"_a, "limit"_a, "negation"_a)
         .def_prop_ro("complete", &GroundRelaxation::complete)
         .def_prop_ro("rules", &GroundRelaxation::rules)
         .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a);

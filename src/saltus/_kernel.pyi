@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def find_bindings(
 ) -> tuple[int, NDArray[np.int32]]: ...
 
 class GroundRelaxation:
-    def __init__(self, task: Task, limit: int, negation: bool = False) -> None: ...
+    def __init__(self, task: Task, limit: int, negation: bool) -> None: ...
     @property
     def complete(self) -> bool: ...
     @property
@@ -172,7 +172,7 @@ def lift_codes(
 def has_negation(task: Task) -> bool: ...
 def relaxed_search(
     atoms: int,
-    lists: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
+    lists: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],
     initial: NDArray[np.int32],
     goal: NDArray[np.int32],
     unwanted: NDArray[np.int32],
@@ -182,7 +182,7 @@ def relaxed_search(
 ) -> tuple[bool, NDArray[np.int32], int]: ...
 def without_loops(
     atoms: int,
-    lists: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
+    lists: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],
     plan: NDArray[np.int32],
     initial: NDArray[np.int32],
     goal: NDArray[np.int32],
@@ -190,7 +190,7 @@ def without_loops(
 ) -> NDArray[np.int32]: ...
 def without_redundant(
     atoms: int,
-    lists: tuple[tuple[NDArray[np.int32], NDArray[np.int32]], ...],
+    lists: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]],
     plan: NDArray[np.int32],
     initial: NDArray[np.int32],
     goal: NDArray[np.int32],

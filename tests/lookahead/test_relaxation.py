@@ -174,10 +174,10 @@ def test_too_many_rules_are_not_grounded(ipc: Path) -> None:
     """A bound on their atoms holds, and below it every rule is there."""
     folder = ipc / "sokoban"
     task = kernel_task(load(folder / "domain.pddl", max((folder / "training" / "easy").glob("*"))))
-    rules = _kernel.GroundRelaxation(task, 10**6)
+    rules = _kernel.GroundRelaxation(task, 10**6, negation=False)
     assert rules.complete
-    assert not _kernel.GroundRelaxation(task, 10).complete
-    assert _kernel.GroundRelaxation(task, 10).rules == 0
+    assert not _kernel.GroundRelaxation(task, 10, negation=False).complete
+    assert _kernel.GroundRelaxation(task, 10, negation=False).rules == 0
     assert rules.rules > 100
 
 
@@ -205,9 +205,9 @@ def test_as_many_atoms_as_allowed() -> None:
     """One rule a link, with a condition and an atom that is added; one atom less is too few."""
     task = kernel_task(chain(8, goal=7))
     links = 7 + 6
-    rules = _kernel.GroundRelaxation(task, 2 * links)
+    rules = _kernel.GroundRelaxation(task, 2 * links, negation=False)
     assert (rules.complete, rules.rules) == (True, links)
-    assert not _kernel.GroundRelaxation(task, 2 * links - 1).complete
+    assert not _kernel.GroundRelaxation(task, 2 * links - 1, negation=False).complete
 
 
 def test_many_conditions_of_one_action() -> None:
@@ -239,7 +239,7 @@ def test_counting_is_bounded() -> None:
     text = f"(define (problem p) (:domain clique) (:objects {' '.join(names)}) (:init (p o0)) (:goal (done)))"
     task = task_of(domain, text)
     assert not is_dead_end(task, task.initial_state, task.goal)
-    assert not _kernel.GroundRelaxation(kernel_task(task), 200_000).complete
+    assert not _kernel.GroundRelaxation(kernel_task(task), 200_000, negation=False).complete
 
 
 def test_foreign_codes_are_refused(ipc: Path) -> None:
@@ -250,7 +250,7 @@ def test_foreign_codes_are_refused(ipc: Path) -> None:
             _kernel.relaxed_reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, 10)
         with pytest.raises(ValueError, match="codes"):
             _kernel.relaxed_reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), 10)
-        rules = _kernel.GroundRelaxation(kernel_task(task), 10**6)
+        rules = _kernel.GroundRelaxation(kernel_task(task), 10**6, negation=False)
         with pytest.raises(ValueError, match="codes"):
             rules.reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive)
         with pytest.raises(ValueError, match="codes"):

@@ -217,7 +217,7 @@ def is_dead_end(
 
     def rules_of(atoms: int) -> _kernel.GroundRelaxation:
         if atoms not in grounded:
-            grounded[atoms] = _kernel.GroundRelaxation(known, atoms)
+            grounded[atoms] = _kernel.GroundRelaxation(known, atoms, negation=False)
         return grounded[atoms]
 
     rules = rules_of(min(ground_atoms, FEW_ATOMS))

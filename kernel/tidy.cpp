@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "interrupt.hpp"
+#include "keys.hpp"
 
 namespace saltus {
 
@@ -12,13 +13,8 @@ namespace {
 
 std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
-// A pseudo-random number per atom (the finaliser of the SplitMix64 generator).
-std::uint64_t mixed(std::int32_t atom) {
-    std::uint64_t x = static_cast<std::uint64_t>(atom) + 0x9E3779B97F4A7C15ULL;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-    return x ^ (x >> 31);
-}
+// A pseudo-random number per atom.
+std::uint64_t mixed(std::int32_t atom) { return mix(static_cast<std::uint64_t>(atom) + 0x9E3779B97F4A7C15ULL); }
 
 // A state: whether each atom holds.
 class Values {

@@ -1,6 +1,7 @@
-"""Benchmark of the dead-end test on one thread: ground actions against joins in every state, in the same run.
+"""Benchmark of the dead-end test on one thread: ground actions, joins, and joins that try what they found for earlier
+states first, in the same run.
 
-Times are medians over states along a random walk in generated problems. "make" is the grounding, once per problem. "-"
+Times are means over states along a random walk in generated problems. "make" is the grounding, once per problem. "-"
 means that there are too many ground actions and only joins are possible; "gave up" means that joins took too long.
 
     python benchmarks/dead_ends.py [--domain sokoban ...] [--split training --split medium ...] [--states 10]
@@ -17,7 +18,7 @@ from collections.abc import Callable, Sequence
 from saltus import _kernel
 from saltus.domains.generated import generated_task
 from saltus.lookahead import random_action, successor_state
-from saltus.lookahead.actions import DEAD_END_WORK, GROUND_ATOMS
+from saltus.lookahead.actions import DEAD_END_WORK, GROUND_ATOMS, PROOF_ATOMS
 from saltus.task import State, Task
 from saltus.task.kernel_task import kernel_task
 
@@ -45,14 +46,14 @@ def walk(task: Task, count: int) -> list[State]:
     return states
 
 
-def median_time(call: Callable[[State], object], states: Sequence[State]) -> float:
-    """The median time of a call, in milliseconds."""
-    times = []
+def timed(call: Callable[[State], bool | None], states: Sequence[State]) -> tuple[float, list[bool | None]]:
+    """The mean time of a call in milliseconds, and the answers."""
+    times, answers = [], []
     for state in states:
         start = time.perf_counter()
-        call(state)
+        answers.append(call(state))
         times.append(time.perf_counter() - start)
-    return 1000 * statistics.median(times)
+    return 1000 * statistics.mean(times), answers
 
 
 def main() -> None:
@@ -62,31 +63,32 @@ def main() -> None:
     parser.add_argument("--split", action="append")
     parser.add_argument("--states", type=int, default=10)
     options = parser.parse_args()
-    print("domain split objects rules | make ms | ground ms | joins ms | joins / ground | dead ends found")
-    for name in options.domain or ["childsnack", "floortile", "sokoban", "spanner"]:
+    print("domain split objects rules | make ms | ground ms | joins ms | proofs ms | joins / proofs | dead ends found")
+    for name in options.domain or ["childsnack", "floortile", "rovers", "sokoban", "spanner"]:
         for split in options.split or ["training", "easy", "medium", "hard"]:
-            task = largest(name, split)
-            known, goal, states = kernel_task(task), task.goal.positive, walk(task, options.states)
+            print(measure(name, split, options.states), flush=True)
 
-            def joins(state: State, known=known, goal=goal) -> bool | None:  # type: ignore[no-untyped-def]
-                return _kernel.relaxed_reaches(known, state.codes, goal, DEAD_END_WORK)
 
-            start = time.perf_counter()
-            rules = _kernel.GroundRelaxation(known, GROUND_ATOMS, negation=False)
-            made = 1000 * (time.perf_counter() - start)
-            joined = median_time(joins, states)
-            answers = [joins(state) for state in states]
-            gave_up = " (gave up)" if None in answers else ""
-            line = f"{name} {split} {len(task.objects)} {rules.rules} | {made:.1f} |"
-            if rules.complete:
-                ground = median_time(
-                    lambda state, r=rules, k=known, g=goal: r.reaches(k, state.codes, g),  # type: ignore[misc]
-                    states,
-                )
-                line += f" {ground:.2f} | {joined:.2f}{gave_up} | {joined / ground:.1f} |"
-            else:
-                line += f" - | {joined:.2f}{gave_up} | - |"
-            print(f"{line} {answers.count(False)} of {len(answers)}", flush=True)
+def measure(name: str, split: str, count: int) -> str:
+    """The line of one problem."""
+    task = largest(name, split)
+    known, goal, states = kernel_task(task), task.goal.positive, walk(task, count)
+    start = time.perf_counter()
+    rules = _kernel.GroundRelaxation(known, GROUND_ATOMS, negation=False)
+    made = 1000 * (time.perf_counter() - start)
+    ground = "-"
+    if rules.complete:
+        seconds, _ = timed(lambda state: rules.reaches(known, state.codes, goal), states)
+        ground = f"{seconds:.2f}"
+    joined, answers = timed(lambda state: _kernel.relaxed_reaches(known, state.codes, goal, DEAD_END_WORK), states)
+    proof = _kernel.RelaxedProof(known, PROOF_ATOMS)
+    proven, same = timed(lambda state: proof.reaches(state.codes, goal, DEAD_END_WORK), states)
+    assert all(a == b for a, b in zip(answers, same, strict=True) if a is not None)
+    gave_up = " (gave up)" if None in answers else ""
+    return (
+        f"{name} {split} {len(task.objects)} {rules.rules} | {made:.1f} | {ground} | {joined:.2f}{gave_up} | "
+        f"{proven:.2f} | {joined / proven:.1f} | {answers.count(False)} of {len(answers)}"
+    )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     suite = find_suite(options.suite)
     started = time.perf_counter()
-    tasks, held_out = ([load(suite.domain, path) for path in suite.splits[name]] for name in ("training", "validation"))
+    tasks, held_out = (
+        [load(suite.domain, path) for path in suite.splits.get(name, ())] for name in ("training", "validation")
+    )
     configuration = load_configuration(None, [f"episodes={options.episodes}", *options.set])
     trainer = Trainer(configuration, tasks, held_out, seed=options.seed, device=options.device, threads=options.threads)
     print(f"{suite.name}: {len(tasks)} problems, {options.device}, set up in {time.perf_counter() - started:.1f} s")

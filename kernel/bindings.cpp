@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "actions.hpp"
 #include "activation.hpp"
@@ -31,6 +33,7 @@
 #include "roles.hpp"
 #include "segments.hpp"
 #include "tidy.hpp"
+#include "training_pass.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -388,7 +391,14 @@ nb::tuple find_bindings(const Task& task, Input<Code> state, Input<std::int32_t>
 std::optional<bool> relaxed_reaches(const Task& task, Input<Code> state, Input<Code> goal, std::int64_t work) {
     task.check_state(view(state));
     task.check_codes(view(goal));
-    return interruptibly([&] { return saltus::relaxed_reaches(task, view(state), view(goal), work); });
+    return interruptibly(
+        [&] { return saltus::relaxed_reaches(task, saltus::relaxed_rules(task), view(state), view(goal), work); });
+}
+
+std::optional<bool> proof_reaches(RelaxedProof& self, Input<Code> state, Input<Code> goal, std::int64_t work) {
+    self.task().check_state(view(state));
+    self.task().check_codes(view(goal));
+    return interruptibly([&] { return self.reaches(view(state), view(goal), work); });
 }
 
 void make_relaxation(GroundRelaxation* self, const Task& task, std::int64_t limit, bool negation) {
@@ -546,6 +556,123 @@ Output<float> q_values(const Network& network, Input<std::int32_t> graph_offset,
     return give(interruptibly([&] { return network.q_values(batch, layers, threads); },
                               check ? nb::handle(*check) : nb::handle()));
 }
+
+// A pass of training and the arrays of its weights.
+class BoundTraining {
+public:
+    explicit BoundTraining(const std::string& instructions) : pass_(instructions) {}
+
+    // Groups are (arguments [atoms, arity], row_offset [relations + 1]); weights are four arrays per group, four of the
+    // update, two of the norm if there is one.
+    void begin(std::int64_t nodes, std::int64_t embedding, double sharpness, const nb::list& groups,
+               const nb::list& weights, bool keep, std::int32_t threads) {
+        ready_ = false;
+        std::vector<TrainingGroup> found;
+        relations_.clear();
+        arity_.clear();
+        for (nb::handle entry : groups) {
+            const auto pair = nb::cast<nb::tuple>(entry);
+            const auto arguments = nb::cast<Matrix<const std::int32_t>>(pair[0], false);
+            const auto offset = nb::cast<Input<std::int64_t>>(pair[1], false);
+            if (!is_increasing(view(offset)) || offset.data()[offset.shape(0) - 1] != as_int(arguments.shape(0)))
+                throw nb::value_error("training: offsets do not fit");
+            relations_.push_back(as_int(offset.shape(0)) - 1);
+            arity_.push_back(as_int(arguments.shape(1)));
+            found.push_back({arity_.back(), {arguments.data(), arguments.size()}, view(offset)});
+        }
+        const bool norm = weights.size() == 4 * groups.size() + 6;
+        pass_.begin({nodes, embedding, static_cast<float>(sharpness), norm}, found, keep, threads);
+        weights_ = arrays<const float>(weights);
+        held_ = weights;
+        ready_ = true;
+    }
+
+    void forward() {
+        require(ready_, "begin has not been called");
+        nb::gil_scoped_release release;
+        pass_.forward(weights_);
+    }
+
+    void read(Matrix<float> output) const {
+        const auto values = pass_.embeddings();
+        require(ready_ && output.size() == values.size(), "sizes do not fit");
+        std::copy(values.begin(), values.end(), output.data());
+    }
+
+    void begin_backward(Matrix<const float> gradient) {
+        require(ready_ && pass_.keeps(), "nothing was kept");
+        require(gradient.size() == pass_.embeddings().size(), "sizes do not fit");
+        nb::gil_scoped_release release;
+        pass_.begin_backward(weights_, {gradient.data(), gradient.size()});
+        backward_ = true;
+    }
+
+    void backward() {
+        require(ready_ && backward_ && pass_.layers() > 0, "there is no layer left");
+        nb::gil_scoped_release release;
+        pass_.backward(weights_);
+    }
+
+    void add_gradients(const nb::list& gradients) {
+        require(ready_ && backward_, "begin_backward has not been called");
+        const auto to = arrays<float>(gradients);
+        {
+            nb::gil_scoped_release release;
+            pass_.add_gradients(to);
+        }
+        ready_ = backward_ = false;
+        held_ = nb::list();
+    }
+
+private:
+    static std::int64_t as_int(std::size_t value) { return static_cast<std::int64_t>(value); }
+
+    static void require(bool holds, const char* what) {
+        if (!holds) throw nb::value_error((std::string("training: ") + what).c_str());
+    }
+
+    static bool is_increasing(std::span<const std::int64_t> values) {
+        return !values.empty() && values.front() == 0 && std::is_sorted(values.begin(), values.end());
+    }
+
+    template <typename Number>
+    TrainingArrays<Number> arrays(const nb::list& given) const {
+        const std::int64_t size = pass_.shape().embedding;
+        const std::size_t norm = pass_.shape().norm ? 2 : 0;
+        require(given.size() == 4 * arity_.size() + 4 + norm, "another number of arrays is needed");
+        std::size_t next = 0;
+        auto take = [&](std::int64_t count) {
+            const auto array =
+                nb::cast<nb::ndarray<Number, nb::c_contig, nb::device::cpu>>(nb::handle(given[next++]), false);
+            require(as_int(array.size()) == count, "sizes do not fit");
+            return array.data();
+        };
+        TrainingArrays<Number> result;
+        for (std::size_t i = 0; i < arity_.size(); ++i) {
+            const std::int64_t width = arity_[i] * size;
+            Number* weight1 = take(relations_[i] * width * width);
+            Number* bias1 = take(relations_[i] * width);
+            Number* weight2 = take(relations_[i] * width * width);
+            result.groups.push_back({weight1, bias1, weight2, take(relations_[i] * width)});
+        }
+        result.update1 = take(4 * size * size);
+        result.bias1 = take(2 * size);
+        result.update2 = take(2 * size * size);
+        result.bias2 = take(size);
+        if (norm == 0) return result;
+        result.scale = take(size);
+        result.shift = take(size);
+        return result;
+    }
+
+    TrainingPass pass_;
+    TrainingWeights weights_;
+    nb::list held_;  // the arrays of weights_
+    std::vector<std::int64_t> relations_;
+    std::vector<std::int64_t> arity_;
+    bool ready_ = false;
+    bool backward_ = false;
+};
 
 // Queries and the arrays that they view. Every query is (task, state, positive goals, negative goals, the tree's ten
 // arrays in the order of GraphQuery).
@@ -717,6 +844,10 @@ void define_relaxation(nb::module_& module) {
         .def_prop_ro("complete", &GroundRelaxation::complete)
         .def_prop_ro("rules", &GroundRelaxation::rules)
         .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a);
+    nb::class_<RelaxedProof>(module, "RelaxedProof")
+        .def(nb::init<const Task&, std::int64_t>(), "task"_a, "limit"_a, nb::keep_alive<1, 2>())
+        .def_prop_ro("rules", &RelaxedProof::rules)
+        .def("reaches", &proof_reaches, "state"_a, "goal"_a, "work"_a);
     nb::class_<GroundActions>(module, "GroundActions")
         .def("__init__", &make_ground_actions, "task"_a, "limit"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("complete", &GroundActions::complete)
@@ -752,6 +883,15 @@ void define_network(nb::module_& module) {
         .def_prop_ro("instructions", [](const Network& network) { return std::string(network.instructions()); })
         .def("q_values", &q_values, "graph_offset"_a, "object_count"_a, "argument_offset"_a, "arguments"_a,
              "candidate_node"_a, "candidate_graph"_a, "source_graph"_a, "layers"_a, "threads"_a, "check"_a.none());
+    nb::class_<BoundTraining>(module, "TrainingPass")
+        .def(nb::init<const std::string&>(), "instructions"_a)
+        .def("begin", &BoundTraining::begin, "nodes"_a, "embedding"_a, "sharpness"_a, "groups"_a, "weights"_a, "keep"_a,
+             "threads"_a)
+        .def("forward", &BoundTraining::forward)
+        .def("read", &BoundTraining::read, "output"_a.noconvert())
+        .def("begin_backward", &BoundTraining::begin_backward, "gradient"_a.noconvert())
+        .def("backward", &BoundTraining::backward)
+        .def("add_gradients", &BoundTraining::add_gradients, "gradients"_a);
 }
 
 // Overloads for one number type. Results are written to arrays of the caller, which must not be converted.

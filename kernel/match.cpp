@@ -8,6 +8,11 @@ namespace saltus {
 bool Matcher::unify(const Pattern& pattern, const Literal& literal, const Object* arguments,
                     std::vector<Object>& binding) const {
     binding.assign(pattern.domains.size(), kUnbound);
+    return unify_more(pattern, literal, arguments, binding);
+}
+
+bool Matcher::unify_more(const Pattern& pattern, const Literal& literal, const Object* arguments,
+                         std::vector<Object>& binding) const {
     for (std::size_t i = 0; i < literal.terms.size(); ++i) {
         const std::int32_t term = literal.terms[i];
         if (term < 0) {

@@ -22,8 +22,8 @@ struct Values {
     std::vector<Object> objects;
 };
 
-// Says whether it is enough to try some objects for one variable of a partial binding, where a literal has `rows`
-// candidates. Callers that look for few of many bindings narrow a join that way.
+// Says whether it is enough to try some objects for one variable of a partial binding, where a literal, or two of them
+// together, have about `rows` candidates. Callers that look for few of many bindings narrow a join that way.
 using Narrow = std::function<bool(const std::vector<Object>& binding, std::int64_t rows, Values& values)>;
 
 struct MatchOptions {
@@ -79,6 +79,9 @@ public:
     // Binds a literal's terms to an atom's arguments; false, with `binding` undefined, if they clash.
     bool unify(const Pattern& pattern, const Literal& literal, const Object* arguments,
                std::vector<Object>& binding) const;
+    // The same for one more literal of a partial binding.
+    bool unify_more(const Pattern& pattern, const Literal& literal, const Object* arguments,
+                    std::vector<Object>& binding) const;
 
 private:
     enum class Outcome { go_on, found, stop };
@@ -283,14 +286,19 @@ private:
     }
 
     // Whether a literal that binds no wanted variable goes before the best of those that do. Where it shares a variable
-    // with that one and has far fewer candidates, it leaves few of the other's; elsewhere it multiplies them.
-    bool is_worth(std::int32_t detour, std::int64_t detour_rows, std::int32_t best, std::int64_t best_rows) const {
+    // with that one and has far fewer candidates, it leaves few of the other's; elsewhere it multiplies them. Sets how
+    // many candidates of both are to be expected then.
+    bool is_worth(std::int32_t detour, std::int64_t detour_rows, std::int32_t best, std::int64_t& best_rows) const {
         if (best < 0) return true;
         if (detour_rows > best_rows / kDetour) return false;
         const Literal& other = pattern_->literals[static_cast<std::size_t>(best)];
         for (std::int32_t term : pattern_->literals[static_cast<std::size_t>(detour)].terms)
-            if (value(term) == kUnbound && std::find(other.terms.begin(), other.terms.end(), term) != other.terms.end())
+            if (value(term) == kUnbound &&
+                std::find(other.terms.begin(), other.terms.end(), term) != other.terms.end()) {
+                const auto members = static_cast<std::int64_t>(members_of(static_cast<std::size_t>(term)).size());
+                best_rows = detour_rows * std::max<std::int64_t>(1, best_rows / std::max<std::int64_t>(1, members));
                 return true;
+            }
         return false;
     }
 
@@ -337,7 +345,7 @@ private:
             }
         }
         if (detour >= 0 && is_worth(detour, detour_rows, best, best_rows)) {
-            best_rows = best < 0 ? kMany : detour_rows;
+            if (best < 0) best_rows = kMany;
             best = detour;
         }
         Outcome outcome = Outcome::go_on;

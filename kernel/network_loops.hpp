@@ -33,8 +33,11 @@ struct Messages {
     std::int64_t width;
 };
 
+struct TrainingLoops;
+
 struct Loops {
     const char* name;
+    const TrainingLoops* training;
 
     // output [rows, outputs] = bias + input [rows, inputs] * weights [inputs, outputs]; without bias, the product is
     // added to the output. For 1 to kTileRows rows; the output has room for kTileRows of them, and those beyond `rows`

@@ -306,6 +306,12 @@ void add_normed(const float* change, const float* scale, const float* shift, std
 
 }  // namespace
 
-extern const Loops kLoops{SALTUS_NAME, multiply, mish, add_rows, collect, join, add_normed};
+}  // namespace saltus::SALTUS_SET
+
+#include "training_simd.hpp"
+
+namespace saltus::SALTUS_SET {
+
+extern const Loops kLoops{SALTUS_NAME, &kTrainingLoops, multiply, mish, add_rows, collect, join, add_normed};
 
 }  // namespace saltus::SALTUS_SET

@@ -6,9 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "match.hpp"
-#include "state.hpp"
-
 namespace saltus {
 
 bool is_fluent(const Task& task, const Literal& literal) { return task.is_fluent(literal); }
@@ -44,24 +41,6 @@ std::vector<Source> sources_of(const Task& task) {
     return sources;
 }
 
-// An atom that may be added, and its conditions.
-struct Rule {
-    Pattern pattern;
-    const Literal* head = nullptr;
-    std::vector<std::uint8_t> wanted;  // [variables]: occurs in the head
-};
-
-std::vector<Rule> rules_of(const Task& task) {
-    std::vector<Rule> rules;
-    for (const Source& source : sources_of(task))
-        for (const Literal& head : *source.heads) {
-            rules.push_back(
-                {{*source.domains, source.conditions}, &head, std::vector<std::uint8_t>(source.domains->size(), 0)});
-            mark_variables(head, rules.back().wanted);
-        }
-    return rules;
-}
-
 // A source with its conditions split into those that never change and those that may.
 struct Split {
     Pattern fixed;
@@ -85,9 +64,20 @@ std::vector<Split> splits_of(const Task& task) {
 
 }  // namespace
 
+std::vector<RelaxedRule> relaxed_rules(const Task& task) {
+    std::vector<RelaxedRule> rules;
+    for (const Source& source : sources_of(task))
+        for (const Literal& head : *source.heads) {
+            rules.push_back(
+                {{*source.domains, source.conditions}, &head, std::vector<std::uint8_t>(source.domains->size(), 0)});
+            mark_variables(head, rules.back().wanted);
+        }
+    return rules;
+}
+
 // Round by round; from the second round on, only bindings that use an atom of the previous round are sought.
-std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> state, std::span<const Code> goal,
-                                    std::int64_t work) {
+std::optional<bool> relaxed_reaches(const Task& task, std::span<const RelaxedRule> rules, std::span<const Code> state,
+                                    std::span<const Code> goal, std::int64_t work, const Derived& derived) {
     std::vector<Code> atoms(state.begin(), state.end());
     KeySet reached(2 * atoms.size() + 16);
     for (Code code : atoms) reached.insert(code);
@@ -95,7 +85,6 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
         return std::all_of(goal.begin(), goal.end(), [&](Code code) { return reached.contains(code); });
     };
     if (satisfied()) return true;
-    const std::vector<Rule> rules = rules_of(task);
     std::vector<Code> fresh;
     std::vector<Object> arguments(static_cast<std::size_t>(std::max(1, task.max_arity)));
     std::vector<Object> binding;
@@ -105,7 +94,7 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
         const StateView view(task, atoms);
         Matcher matcher(view);
         std::vector<Code> next;
-        for (const Rule& rule : rules) {
+        for (const RelaxedRule& rule : rules) {
             MatchOptions options;
             // In later rounds the join starts from a new atom and then takes the most selective literals first.
             if (first) options.wanted = rule.wanted.data();
@@ -119,7 +108,10 @@ std::optional<bool> relaxed_reaches(const Task& task, std::span<const Code> stat
             };
             auto add = [&](const std::vector<Object>& bound) {
                 const Code code = task.encode(*rule.head, bound);
-                if (reached.insert(code)) next.push_back(code);
+                if (reached.insert(code)) {
+                    next.push_back(code);
+                    if (derived) derived(rule, bound);
+                }
                 return true;
             };
             if (first) {
@@ -260,6 +252,91 @@ bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code
         }
     }
     return missing == 0;
+}
+
+RelaxedProof::RelaxedProof(const Task& task, std::int64_t limit)
+    : task_(task),
+      rules_(relaxed_rules(task)),
+      limit_(static_cast<std::size_t>(std::max<std::int64_t>(limit, 0))),
+      nothing_(task, {}),
+      matcher_(nothing_),
+      arguments_(static_cast<std::size_t>(std::max(1, task.max_arity))) {
+    for (const RelaxedRule& rule : rules_) {
+        Kept kept{{rule.pattern.domains, {}}, {}, rule.head};
+        for (const Literal& literal : rule.pattern.literals)
+            (is_fluent(task, literal) ? kept.changing : kept.fixed.literals).push_back(literal);
+        split_.push_back(std::move(kept));
+    }
+}
+
+std::optional<bool> RelaxedProof::reaches(std::span<const Code> state, std::span<const Code> goal, std::int64_t work) {
+    const std::scoped_lock lock(mutex_);
+    if (indexed_ && kept_.reaches(state, goal)) return true;
+    if (!indexed_ || is_full()) forget();
+    indexed_ = false;  // until rules that are added have been indexed; an interrupt or a lack of memory may prevent it
+    spare_ = work;
+    const auto answer = relaxed_reaches(task_, rules_, state, goal, work,
+                                        [&](const RelaxedRule& rule, const std::vector<Object>& bound) {
+                                            if (is_full()) return;
+                                            const Kept& split = split_[static_cast<std::size_t>(&rule - rules_.data())];
+                                            keep(split, bound);
+                                            keep_way_back(split, bound);
+                                        });
+    kept_.index_uses(condition_);
+    indexed_ = true;
+    count_ = kept_.rules();
+    return answer;
+}
+
+void RelaxedProof::forget() {
+    kept_ = GroundRelaxation();
+    kept_.first_head_.push_back(0);
+    condition_ = {};
+    known_ = KeySet();
+    count_ = 0;
+}
+
+void RelaxedProof::keep(const Kept& rule, const std::vector<Object>& bound) {
+    const Code head = task_.encode(*rule.head, bound);
+    std::uint64_t hash = mix(static_cast<std::uint64_t>(head));
+    for (const Literal& literal : rule.changing)
+        hash = mix(hash + static_cast<std::uint64_t>(task_.encode(literal, bound)) + 1);
+    if (!known_.insert(static_cast<std::int64_t>(hash))) return;
+    if (rule.changing.empty()) kept_.ready_.push_back(static_cast<std::int32_t>(kept_.open_.size()));
+    kept_.open_.push_back(static_cast<std::int32_t>(rule.changing.size()));
+    for (const Literal& literal : rule.changing)
+        condition_.push_back(kept_.atoms_.number(task_.encode(literal, bound)));
+    kept_.head_.push_back(kept_.atoms_.number(head));
+    kept_.first_head_.push_back(static_cast<std::int32_t>(kept_.head_.size()));
+}
+
+// A rule that adds a condition of the given one, and needs what the given one adds: two atoms of the same predicate.
+void RelaxedProof::keep_way_back(const Kept& rule, const std::vector<Object>& bound) {
+    constexpr std::int64_t kSteps = 64;  // of a join, for the static conditions of one way back
+
+    const std::int32_t predicate = rule.head->predicate;
+    std::vector<Object> head;
+    for (const Literal& condition : rule.changing) {
+        if (condition.predicate != predicate) continue;
+        head.clear();
+        for (std::int32_t term : rule.head->terms) head.push_back(value_of(term, bound));
+        for (std::size_t i = 0; i < condition.terms.size(); ++i) arguments_[i] = value_of(condition.terms[i], bound);
+        for (const Kept& other : split_) {
+            if (other.head->predicate != predicate) continue;
+            for (const Literal& literal : other.changing) {
+                if (literal.predicate != predicate || --spare_ < 0) continue;
+                if (!matcher_.unify(other.fixed, literal, head.data(), binding_)) continue;
+                if (!matcher_.unify_more(other.fixed, *other.head, arguments_.data(), binding_)) continue;
+                MatchOptions options;
+                options.steps = std::min(kSteps, spare_);
+                matcher_.run(other.fixed, binding_, options, [&](const std::vector<Object>& found) {
+                    keep(other, found);
+                    return false;
+                });
+                spare_ -= options.steps - matcher_.steps_left();
+            }
+        }
+    }
 }
 
 }  // namespace saltus

@@ -116,12 +116,15 @@ def test_the_stub_is_what_the_kernel_offers() -> None:
         ("schema: int, index: int)", "index: int, schema: int)"),
         ("schema: int, index: int)", "schema: int)"),
         ("schema: int, index: int)", "schema: int, index: float)"),
-        ("-> bool | None: ...", "-> bool: ..."),
+        (
+            "goal: NDArray[np.int64], work: int) -> bool | None: ...\n\nclass Roles",
+            "goal: NDArray[np.int64], work: int) -> bool: ...\n\nclass Roles",
+        ),
         ("def schema(self) -> NDArray[np.int32]", "def schema(self) -> NDArray[np.int64]"),
         ("def truncated(self)", "def cut(self)"),
         ("class GraphTask:", "class TaskGraph:"),
         ("class Spec:", "class Extra: ...\n\nclass Spec:"),
-        ("    def reaches(", "    def more(self) -> None: ...\n    def reaches("),
+        ("    def keeps(", "    def more(self) -> None: ...\n    def keeps("),
         ("def mish(x: NDArray[np.floating[Any]]", "def mish(x: NDArray[np.float32]"),
     ],
 )

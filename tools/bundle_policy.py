@@ -25,7 +25,7 @@ from saltus.learn.validation import Validation
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy.catalogue import POLICIES
 
-UNIMPORTANT = ("training.episodes", "training.learning_rate_episodes")
+UNIMPORTANT = {"training.episodes", "training.learning_rate_episodes"}
 """Settings that a card does not list: the time available decided them."""
 
 SOURCE = "the IPC 2023 Learning Track"
@@ -63,8 +63,7 @@ def find_policies(runs: Path) -> dict[str, dict[str, PolicyFile]]:
     """The best policy of every run, by domain and name of the run."""
     found: dict[str, dict[str, PolicyFile]] = defaultdict(dict)
     for path in sorted(runs.glob("*/*/policy.safetensors")):
-        policy = load_policy_file(path)
-        found[str(policy.record["suite"])][path.parent.name] = policy
+        found[path.parent.parent.name][path.parent.name] = load_policy_file(path)
     return dict(found)
 
 
@@ -85,7 +84,8 @@ def coverage_text(record: Mapping[str, Any]) -> str:
 def settings_text(record: Mapping[str, Any]) -> str:
     """Settings that differ from the defaults."""
     ours, plain = configuration_of(record["configuration"]), Configuration()
-    names = [name for name in differences(ours, plain) if name not in UNIMPORTANT]
+    unimportant = UNIMPORTANT - ({"training.learning_rate_episodes"} if ours.training.learning_rate_restarts else set())
+    names = [name for name in differences(ours, plain) if name not in unimportant]
     values = plain_values(ours)
     return ", ".join(f"{name}={values[section][key]}" for name in names for section, key in [name.split(".")])
 

@@ -22,7 +22,7 @@ from saltus.learn.config import load_configuration, named_configurations
 from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, collect, search
 from saltus.learn.plan_starts import NEAREST, PlanStarts
-from saltus.learn.trainer import Trainer, linear
+from saltus.learn.trainer import Trainer, linear, restarted
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.lookahead.actions import successor_state
@@ -36,8 +36,9 @@ SHORT = ["episodes=4", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon
 def weights_hash(trainer: Trainer) -> str:
     """Hash of all weights, bit for bit."""
     digest = hashlib.sha256()
-    for name, value in sorted(trainer.learner.network.state_dict().items()):
-        digest.update(name.encode() + value.numpy().tobytes())
+    for network in (trainer.learner.network, trainer.learner.player):
+        for name, value in sorted(network.state_dict().items()):
+            digest.update(name.encode() + value.numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -313,6 +314,21 @@ def test_schedules() -> None:
     assert [linear(1.0, 0.0, i, 4) for i in range(6)] == [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
 
 
+def test_schedules_that_begin_anew() -> None:
+    found = [restarted(i, 2) for i in range(15)]
+    assert found[:6] == [(0, 2), (1, 2), (0, 4), (1, 4), (2, 4), (3, 4)]
+    assert found[6:] == [*((i, 8) for i in range(8)), (0, 16)]
+
+
+def test_the_learning_rate_rises_again_if_asked_to() -> None:
+    settings = [*SHORT, "learning_rate=0.1", "learning_rate_end=0.05", "learning_rate_episodes=1"]
+    trainer = Trainer(
+        load_configuration("tiny", [*settings, "learning_rate_restarts=true"]), small_tasks("blocksworld", 3), seed=0
+    )
+    reports = [event for event in trainer.train() if isinstance(event, EpisodeReport)]
+    assert [event.learning_rate for event in reports] == pytest.approx([0.1, 0.1, 0.075, 0.1])
+
+
 def test_learning_rate_and_temperature_follow_their_schedules() -> None:
     settings = [*SHORT, "learning_rate=0.1", "learning_rate_end=0.05", "learning_rate_episodes=2"]
     settings += ["temperature=1.0", "temperature_end=0.5", "temperature_episodes=4"]
@@ -320,6 +336,35 @@ def test_learning_rate_and_temperature_follow_their_schedules() -> None:
     reports = [event for event in trainer.train() if isinstance(event, EpisodeReport)]
     assert [event.learning_rate for event in reports] == pytest.approx([0.1, 0.075, 0.05, 0.05])
     assert [event.temperature for event in reports] == pytest.approx([1.0, 0.875, 0.75, 0.625])
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_the_average_of_weights_soon_forgets_where_it_began(is_given: bool) -> None:
+    """Its share of the present weights is nine of nine and the number of steps, and 1 - average at least; the latter
+    from the beginning if the weights at the start were learned."""
+    settings = [*SHORT, "average=0.6", "steps=1", "episodes=30", "stop_after=0", "learning_rate=0.01"]
+    trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3), seed=0)
+    learner = trainer.learner
+    learner.is_given = is_given
+    averaged = learner.averaged
+    assert averaged is not None
+    original = learner.step
+    shares = []
+
+    def noted(*arguments: Any) -> Any:
+        before = [mean.clone() for mean in averaged.parameters()]
+        result = original(*arguments)
+        for old, mean, weight in zip(before, averaged.parameters(), learner.network.parameters(), strict=True):
+            if old.numel() > 1 and (gap := (weight.detach() - old).norm()) > 1e-4:
+                shares.append(float((mean - old).norm() / gap))
+                break
+        return result
+
+    learner.step = noted  # type: ignore[method-assign]
+    list(trainer.train())
+    steps = range(1, 1 + len(shares))
+    assert len(shares) > 20
+    assert shares == pytest.approx([0.4 if is_given else max(9 / (step + 9), 0.4) for step in steps], abs=1e-3)
 
 
 def test_stops_when_told_and_when_validation_is_stable() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.tasks import domain_of, task_of
 
 from saltus import _kernel
 from saltus.lookahead import actions, applicable_actions, is_dead_end, random_action, reference, successor_state
-from saltus.lookahead.actions import FEW_ATOMS, GROUND_ATOMS
+from saltus.lookahead.actions import FEW_ATOMS, GROUND_ATOMS, PROOF_ATOMS
 from saltus.task import Goal, State, Task, load
 from saltus.task.kernel_task import kernel_task
 
@@ -242,6 +243,67 @@ def test_counting_is_bounded() -> None:
     assert not _kernel.GroundRelaxation(kernel_task(task), 200_000, negation=False).complete
 
 
+@given(task=random_tasks(), seed=st.integers(0, 2**32), limit=st.sampled_from([0, 5, 40, PROOF_ATOMS]))
+@settings(max_examples=examples(200))
+def test_proofs_answer_as_joins_do(task: Task, seed: int, limit: int) -> None:
+    """Whatever was asked before, along a random walk with goals of several atoms, and however little may be kept."""
+    rng = random.Random(seed)
+    known = kernel_task(task)
+    proof = _kernel.RelaxedProof(known, limit)
+    state = task.initial_state
+    for _ in range(8):
+        for count in (1, 1, 2, 4):
+            goal = Goal(sorted(set(some_atoms(task, rng, count))))
+            expected = _kernel.relaxed_reaches(known, state.codes, goal.positive, 10**6)
+            assert proof.reaches(state.codes, goal.positive, 10**6) == expected
+            assert proof.rules <= limit
+            assert expected == (not reference.is_dead_end(task, state, goal))
+        action = random_action(task, state, rng)
+        if action is None:
+            break
+        state = successor_state(task, state, action)
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=examples(60))
+def test_proofs_with_formulas(seed: int) -> None:
+    """Nested conditions that may change do not count, here as there."""
+    task, rng = random_adl_task(seed), random.Random(seed)
+    proof = _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
+    state = task.initial_state
+    for _ in range(4):
+        for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 4))):
+            answer = proof.reaches(state.codes, goal.positive, 10**6)
+            assert goal.impossible or answer == (not reference.is_dead_end(task, state, goal))
+        action = random_action(task, state, rng)
+        if action is None:
+            break
+        state = successor_state(task, state, action)
+
+
+def test_a_proof_leads_back_after_a_move() -> None:
+    """Chains are walked both ways: what reached the last place from the first one also does so from the middle, without
+    a join, which needs more work than is allowed."""
+    domain = domain_of("""(define (domain chain) (:predicates (at ?x) (next ?x ?y) (done) (last ?x))
+      (:action go :parameters (?x ?y) :precondition (and (at ?x) (next ?x ?y)) :effect (and (at ?y) (not (at ?x))))
+      (:action end :parameters (?x) :precondition (and (at ?x) (last ?x)) :effect (done)))""")
+    names = [f"o{i}" for i in range(20)]
+    links = " ".join(f"(next {a} {b}) (next {b} {a})" for a, b in pairwise(names))
+    initial = f"(:init (at o0) (last o0) {links})"
+    text = f"(define (problem p) (:domain chain) (:objects {' '.join(names)}) {initial} (:goal (done)))"
+    task = task_of(domain, text)
+    proof = _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
+    at = [State([task.encode(task.predicates.index("at"), [i])]) for i in range(20)]
+    end = Goal(at[19].codes)
+    assert proof.reaches(at[0].codes, end.positive, 1) is None
+    assert proof.reaches(at[0].codes, end.positive, 10**6) is True
+    assert proof.rules == 2 * 19 + 1
+    for i in range(20):
+        assert proof.reaches(at[i].codes, task.goal.positive, 1) is True
+        assert proof.reaches(at[i].codes, end.positive, 1) is True
+    assert proof.reaches(at[3].codes, Goal([at[0].codes[0], at[19].codes[0]]).positive, 1) is True
+
+
 def test_foreign_codes_are_refused(ipc: Path) -> None:
     """Codes of another task, or unsorted ones, are an error and no crash."""
     task = load(ipc / "spanner" / "domain.pddl", next(iter(sorted((ipc / "spanner" / "training" / "easy").glob("*")))))
@@ -250,6 +312,11 @@ def test_foreign_codes_are_refused(ipc: Path) -> None:
             _kernel.relaxed_reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, 10)
         with pytest.raises(ValueError, match="codes"):
             _kernel.relaxed_reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), 10)
+        proof = _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
+        with pytest.raises(ValueError, match="codes"):
+            proof.reaches(np.array(codes, np.int64), task.goal.positive, 10)
+        with pytest.raises(ValueError, match="codes"):
+            proof.reaches(task.initial_state.codes, np.array(codes, np.int64), 10)
         rules = _kernel.GroundRelaxation(kernel_task(task), 10**6, negation=False)
         with pytest.raises(ValueError, match="codes"):
             rules.reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive)

@@ -13,7 +13,7 @@ from tests.tasks import rich_task
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.assemble import _GRAPH_TASKS, _TABLES
 from saltus.lookahead import is_dead_end, lookahead
-from saltus.lookahead.actions import _GROUNDED, _NEGATED, FEW_ATOMS
+from saltus.lookahead.actions import _GROUNDED, _NEGATED, _PROOFS, FEW_ATOMS
 from saltus.task.cache import PerObject
 from saltus.task.kernel_task import _COPIES
 from saltus.task.task import _OBJECT_NUMBER, _PREDICATE_NUMBER, _SCHEMA_NUMBER, _STATIC_CODES
@@ -70,6 +70,7 @@ def test_tasks_and_domains_keep_their_fields_alone_and_are_freed() -> None:
         _COPIES,
         _GROUNDED,
         _NEGATED,
+        _PROOFS,
         _GRAPH_TASKS,
         _TABLES,
     )
@@ -82,6 +83,7 @@ def test_tasks_and_domains_keep_their_fields_alone_and_are_freed() -> None:
     assemble([(lookahead(task), None)], Vocabulary.of(task.domain, spec), spec)
     is_dead_end(task, task.initial_state, task.goal)
     is_dead_end(task, task.initial_state, task.goal, ground_atoms=FEW_ATOMS - 1)
+    is_dead_end(task, task.initial_state, task.goal, ground_atoms=-1)
     assert [len(cache) for cache in caches] == [count + 1 for count in before]
     assert (set(task.__dict__), set(task.domain.__dict__)) == known
     assert set(pickle.loads(pickle.dumps(task)).__dict__) == {entry.name for entry in fields(task)}

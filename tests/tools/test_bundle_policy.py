@@ -46,11 +46,17 @@ def test_cards_agree_with_their_policies(name: str) -> None:
     assert f"| {policy.record['episode']} | " in card
 
 
-def place_run(runs: Path, name: str, run: str) -> None:
-    """A run whose best policy is a bundled one."""
-    folder = runs / name / run
+def place_run(runs: Path, name: str, run: str, domain: str = "") -> None:
+    """A run whose best policy is a bundled one, in the folder of a domain."""
+    folder = runs / (domain or name) / run
     folder.mkdir(parents=True)
     shutil.copy(POLICIES / f"{name}.safetensors", folder / "policy.safetensors")
+
+
+def test_folders_name_the_domains(tmp_path: Path) -> None:
+    place_run(tmp_path / "runs", "ferry", "seed-1", "boats")
+    main([str(tmp_path / "runs"), "boats=seed-1", "--out", str(tmp_path / "out")])
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["boats.md", "boats.safetensors"]
 
 
 def test_the_best_run_of_every_domain_is_bundled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

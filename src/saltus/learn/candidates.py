@@ -44,8 +44,10 @@ SHARED = (
     "training.validation_problems=24",
     "training.larger_problems=12",
     "training.far_problems=4",
-    "training.episodes=2000",
+    "training.episodes=10000",
     "training.stop_after=4",
+    "training.learning_rate_restarts=true",
+    "training.average=0.997",
     "training.validate_seconds=60",
 )
 """What all candidates have in common; runs end by time, or when they solve everything steadily."""
@@ -56,6 +58,7 @@ CPU = (
     "training.steps=16",
     "training.batch=16",
     "training.learning_rate=2e-3",
+    "training.learning_rate_episodes=1200",
     "training.validate_every=10",
 )
 """What they have in common on a CPU, where gradient steps take most of the time."""

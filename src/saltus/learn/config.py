@@ -66,12 +66,17 @@ class TrainingSpec:
     learning_rate_end: float = 1e-5
     """Learning rate at the end of its linear schedule. A key: one of the paper's values."""
     learning_rate_episodes: int = 300
-    """Length of the schedule of the learning rate; after that the end value holds."""
+    """Length of the schedule of the learning rate; after that the end value holds, unless it begins anew."""
+    # Departure: the paper trains for a fixed number of episodes.
+    learning_rate_restarts: bool = False
+    """Whether the schedule of the learning rate begins anew whenever it ends, each time twice as long. A key:
+    contests set it, because they do not know the number of episodes before."""
     clip: float = 0.0
     """Largest norm of the gradient; 0 for no limit. A key: the remedy if the loss of a domain explodes."""
-    # Departure: the paper has no such average. The defaults have none either, only some bundled policies.
+    # Departure: the paper has no such average. The defaults have none either, only contests and some bundled policies.
     average: float = 0.0
-    """Decay per gradient step of an average of the weights, which then is the policy; 0 uses the weights themselves."""
+    """Decay per gradient step of an average of the weights, which then is the policy; 0 uses the weights themselves. In
+    the first steps the decay is smaller, so that the weights at the start are soon forgotten."""
     temperature: float = 1.0
     """Temperature of the Boltzmann exploration at the start."""
     temperature_end: float = 0.1

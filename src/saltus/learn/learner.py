@@ -37,6 +37,9 @@ Array = TypeVar("Array")
 VALUES = -1
 """Number of the branch on which successors are valued; those of message passing are not negative."""
 
+AVERAGE_START = 9.0
+"""At first, an average of weights is mostly over the last of so many equal parts of the steps so far."""
+
 
 @dataclass(frozen=True, eq=False)
 class SampleArrays(Generic[Array]):
@@ -150,6 +153,7 @@ class Learner:
         self.spec = configuration.training
         self.device = torch.device(device)
         self.network = network.to(self.device)
+        self.network.trained_by_kernel = True
         on_gpu = self.device.type == "cuda"
         rate: float | Tensor = self.spec.learning_rate
         if on_gpu:
@@ -157,6 +161,8 @@ class Learner:
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=rate, capturable=on_gpu, fused=on_gpu or None)
         self.target = copy.deepcopy(self.network).requires_grad_(False) if self.spec.target_every else None
         self.averaged = copy.deepcopy(self.network).requires_grad_(False) if self.spec.average else None
+        self.is_given = False
+        """Whether the weights at the start were learned before."""
         self.recorded: Any = None
         """Recorded steps; None where steps are not recorded."""
         if on_gpu and configuration.encoding.is_joint and is_fused(self.network):
@@ -220,10 +226,20 @@ class Learner:
         self.optimiser.step()
         if self.averaged is not None:
             with torch.no_grad():
+                share = self._averaged_share()
                 pairs = zip(self.averaged.parameters(), self.network.parameters(), strict=True)
                 for mean, weight in pairs:
-                    mean.lerp_(weight, 1.0 - self.spec.average)
+                    mean.lerp_(weight, share)
         return loss.packed
+
+    def _averaged_share(self) -> Tensor:
+        """Share of the present weights in their average: larger in the first steps, so that random weights are soon
+        forgotten, unless the weights at the start were learned. It is a tensor because recorded steps are replayed."""
+        steps: Tensor = self.optimiser.state[self.network.update.first.weight]["step"]  # of Adam, this one counted
+        least = 1.0 - self.spec.average
+        return (
+            torch.full_like(steps, least) if self.is_given else (AVERAGE_START / (steps + AVERAGE_START)).clamp(least)
+        )
 
     # -- for a while in memory ---------------------------------------------------------------------------------------
 

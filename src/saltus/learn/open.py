@@ -124,6 +124,7 @@ def open_run(
     try:
         if resume:
             run_folder.hold()
+            trainer.learner.is_given = description.start is not None
             run.elapsed = run_folder.load_state(trainer, description.start)
             trainer.validation_seconds = read_log(run_folder.log).validation_seconds
             run_folder.write_description(description)

@@ -97,6 +97,14 @@ def linear(start: float, end: float, position: float, length: float) -> float:
     return start + (end - start) * share
 
 
+def restarted(position: int, length: int) -> tuple[int, int]:
+    """Position in the schedule at hand, and that one's length: schedules follow each other, each twice as long."""
+    while position >= length:
+        position -= length
+        length *= 2
+    return position, length
+
+
 def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int) -> RelationalNetwork:
     """A new network; the same seed gives the same weights. PyTorch's global random generator is left alone."""
     with torch.random.fork_rng(devices=[]):
@@ -219,6 +227,7 @@ class Trainer:
                         f"{section}.{key} is {value}, but {found[key]} in the policy to begin with"
                     )
         self.learner.set_weights(file.network.state_dict())
+        self.learner.is_given = True
 
     def policy(self) -> LearnedPolicy:
         """The policy with the weights of the moment: it changes as training goes on."""
@@ -329,7 +338,12 @@ class Trainer:
         spec = self.spec
         started = time.perf_counter()
         temperature = linear(spec.temperature, spec.temperature_end, self.episode, spec.temperature_episodes)
-        rate = linear(spec.learning_rate, spec.learning_rate_end, self.episode, spec.learning_rate_episodes)
+        position, length = (
+            restarted(self.episode, spec.learning_rate_episodes)
+            if spec.learning_rate_restarts
+            else (self.episode, spec.learning_rate_episodes)
+        )
+        rate = linear(spec.learning_rate, spec.learning_rate_end, position, length)
         self.learner.set_rate(rate)
         trajectories = self._collect(temperature)
         searched = self._search(trajectories)

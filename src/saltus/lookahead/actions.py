@@ -22,8 +22,8 @@ from saltus.task.kernel_task import kernel_task, literal_program, type_domains
 
 NO_LIMIT = 2**62
 
-DEAD_END_WORK = 4_000_000
-"""Largest number of steps of joins where actions cannot be grounded: a few tenths of a second."""
+DEAD_END_WORK = 20_000_000
+"""Largest number of steps of joins where actions cannot be grounded: some tenths of a second, seldom seconds."""
 
 GROUND_ATOMS = 20_000_000
 """Largest number of atoms in all ground actions. The largest problems of the IPC 2023 have 12 million, which take
@@ -34,6 +34,9 @@ FEW_ATOMS = 200_000
 
 JOIN_WORK = 20_000
 """Steps of joins, a few milliseconds, after which the actions of a large task are grounded after all."""
+
+PROOF_ATOMS = 2_000_000
+"""Largest number of atoms in what joins have found and is kept for later states: some 100 MB."""
 
 
 def applicable_actions(task: Task, state: State, limit: int | None = None) -> list[Action]:
@@ -173,6 +176,14 @@ _GROUNDED = PerObject(_nothing_grounded)
 """Ground actions of every task, by the largest number of atoms that was allowed for them."""
 
 
+def _proof(task: Task) -> _kernel.RelaxedProof:
+    return _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
+
+
+_PROOFS = PerObject(_proof)
+"""What has shown that goals can be reached in tasks whose actions are not grounded."""
+
+
 def _with_negation(task: Task) -> _kernel.GroundRelaxation | None:
     known = kernel_task(task)
     rules = _kernel.GroundRelaxation(known, FEW_ATOMS, negation=True) if _kernel.has_negation(known) else None
@@ -199,7 +210,7 @@ def is_dead_end(
     false, too. In a large task they are ignored, and the other conditions are joined with the state; once that has
     taken more than `JOIN_WORK` steps, its actions are grounded as well, unless they have more than `ground_atoms`
     atoms. Tasks that cannot be grounded use joins of at most `work` steps; the result is False where these are not
-    enough.
+    enough. What joins have found for earlier states is tried first.
 
     With `roles` representatives of every role (`LookaheadSpec.roles`), the test sees these objects alone, where that
     gives the same answer without regard to what becomes false; its cost then follows their number.
@@ -222,11 +233,11 @@ def is_dead_end(
 
     rules = rules_of(min(ground_atoms, FEW_ATOMS))
     if not rules.complete and ground_atoms not in grounded:
-        reached = _kernel.relaxed_reaches(known, state.codes, goal.positive, min(work, JOIN_WORK))
+        reached = _PROOFS.of(task).reaches(state.codes, goal.positive, min(work, JOIN_WORK))
         if reached is not None:
             return not reached
     if not rules.complete:
         rules = rules_of(ground_atoms)
     if rules.complete:
         return not rules.reaches(known, state.codes, goal.positive)
-    return _kernel.relaxed_reaches(known, state.codes, goal.positive, work) is False
+    return _PROOFS.of(task).reaches(state.codes, goal.positive, work) is False

@@ -3,7 +3,8 @@
 One autograd function covers all layers. They share their weights, so gradients are summed in place, and each layer
 saves only what its backward pass needs: the embeddings, the hidden layer before its activation, and the share of each
 message in the aggregate of its node. Messages are computed relation by relation on contiguous rows and reduced by
-segments; nothing is scattered. `cuda.py` replaces a layer by fused kernels; `plain.py` is the twin.
+segments; nothing is scattered. `cuda.py` replaces a layer by fused kernels, and `kernel_pass.py` all of them where a
+network is trained on the CPU; `plain.py` is the twin of all.
 
 Cost on the CPU: little more than the matrix products. Memory: three rows of the embedding's size per slot and layer
 when training, one row per slot otherwise.
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from saltus.model.kernel_pass import KernelPass, is_trained_by_kernel
 from saltus.model.layout import Group, Layout
 from saltus.model.segments import gather_active, mish, mish_backward, reduce_segments, smooth_maximum
 
@@ -246,6 +248,10 @@ class MessagePassing:
 class _PassMessages(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, network: RelationalNetwork, layout: Layout, layers: int, *weights: Tensor) -> Tensor:
+        if is_trained_by_kernel(network, layout, weights):
+            ctx.kernel = kernel = KernelPass(network, layout, weights, keep=True)
+            return kernel.run(layers)
+        ctx.kernel = None
         engine = make_message_passing(network, layout, weights)
         x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
         ctx.layers = []
@@ -260,6 +266,8 @@ class _PassMessages(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        if ctx.kernel is not None:
+            return (None, None, None, *ctx.kernel.gradients(gradients[0].contiguous()))
         engine: MessagePassing = ctx.engine
         engine.start_gradients()
         gradient = gradients[0].contiguous()
@@ -298,7 +306,10 @@ def pass_messages(network: RelationalNetwork, layout: Layout, layers: int) -> Te
     if torch.is_grad_enabled() and any(weight.requires_grad for weight in weights):
         result: Tensor = _PassMessages.apply(network, layout, layers, *weights)  # type: ignore[no-untyped-call]
         return result
-    engine = make_message_passing(network, layout, tuple(weight.detach() for weight in weights))
+    weights = tuple(weight.detach() for weight in weights)
+    if is_trained_by_kernel(network, layout, weights):
+        return KernelPass(network, layout, weights, keep=False).run(layers)
+    engine = make_message_passing(network, layout, weights)
     x = weights[0].new_zeros(layout.node_count, network.spec.embedding)
     for _ in range(layers):
         if network.before_layer is not None:

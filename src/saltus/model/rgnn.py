@@ -89,6 +89,8 @@ class RelationalNetwork(nn.Module):
 
     before_layer: Callable[[], None] | None = None
     """Called before every layer, forward and backward; what it raises ends the pass. For networks on a CPU."""
+    trained_by_kernel: bool = False
+    """Whether the kernel passes messages, forward and backward, where it can: on a CPU."""
 
     def __init__(self, arities: Sequence[int], encoding: str, spec: ModelSpec | None = None) -> None:
         super().__init__()

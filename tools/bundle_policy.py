@@ -22,6 +22,7 @@ from saltus.learn.config import Configuration, configuration_of, differences, pl
 from saltus.learn.contest_state import FILE as CONTEST_FILE
 from saltus.learn.contest_state import ContestState
 from saltus.learn.validation import Validation
+from saltus.model.description import training_seconds
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy.catalogue import POLICIES
 
@@ -127,7 +128,7 @@ def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> s
         *played_text(policy),
         "  The file holds all of it (`saltus policies --json`).",
         f"- **Made:** {record['date']}, saltus {record.get('saltus', '0.1.0')}, torch {record['torch']},",
-        f"  {record['seconds']:.0f} s until this checkpoint.",
+        f"  {training_seconds(record) or record['seconds']:.0f} s until this checkpoint.",
         "",
     ]
     return "\n".join(lines)

@@ -1,14 +1,16 @@
 """The tables of docs/results.md, from the records of this experiment.
 
-    python experiments/2026-11-15-ipc2023/table.py
+    python experiments/2026-11-15-ipc2023/table.py [--greedy FILE]
 
 For every domain, the number solved of 42 test problems (30 easy, 6 medium, 6 hard): by the policy alone, with a search
 if it fails, and by LAMA's first iteration; plan lengths on the problems that both the policy and LAMA solved. Then, for
-every domain, the largest problem that the policy alone solved.
+every domain, the largest problem that the policy alone solved. FILE has other trials of the policies alone, such as
+`../2026-11-18-bundled/records/greedy.jsonl`.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections import defaultdict
 from pathlib import Path
 
@@ -22,11 +24,10 @@ SHORT = 120.0
 Trials = dict[tuple[str, str, str], Record]
 
 
-def read(*names: str) -> Trials:
+def read(*paths: Path) -> Trials:
     """Records by domain, split and problem; those of a later file replace those of an earlier one."""
     found: Trials = {}
-    for name in names:
-        path = RECORDS / f"{name}.jsonl"
+    for path in paths:
         for record in read_records(path).records if path.exists() else ():
             if record.split in SPLITS:
                 found[record.name] = record
@@ -40,7 +41,12 @@ def is_solved(record: Record | None, seconds: float = float("inf")) -> bool:
 
 def main() -> None:
     """Prints the table and its sums."""
-    greedy, search, lama = read("greedy-2min", "greedy"), read("search"), read("lama-2min")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--greedy", type=Path)
+    given = parser.parse_args().greedy
+    names = ("greedy-2min", "greedy", "search", "lama-2min")
+    short, long, searched, baseline = (RECORDS / f"{name}.jsonl" for name in names)
+    greedy, search, lama = read(given) if given else read(short, long), read(searched), read(baseline)
     domains = sorted({key[0] for key in greedy} | {key[0] for key in lama})
     total: dict[str, int] = defaultdict(int)
     print("| domain | easy, medium, hard | of 42 | in 2 min | with search | LAMA-first, 2 min | length vs. LAMA's |")
@@ -86,7 +92,7 @@ def print_largest(greedy: Trials) -> None:
     for domain, record in {record.domain: record for record in solved}.items():
         jumps, seconds = record.jumps or 0, record.seconds or 0.0
         cells = [f"{record.split} {record.problem}", record.objects, jumps, record.plan_length, f"{seconds:,.0f}"]
-        cells += [f"{seconds / jumps:.2f} s", f"{(record.peak_memory_mb or 0.0) / 1000:.1f} GB"]
+        cells += [f"{1000 * seconds / jumps:,.0f} ms", f"{(record.peak_memory_mb or 0.0) / 1000:.1f} GB"]
         print(f"| {domain} | {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in cells)} |")
 
 

@@ -17,6 +17,7 @@ from saltus.errors import ConfigurationError, PolicyError
 from saltus.graph import ENCODINGS, EncodingSpec, Vocabulary, assemble
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
+from saltus.model.description import training_seconds
 from saltus.model.engine import Engine
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.pddl import Domain, Source, parse_domain
@@ -230,3 +231,11 @@ def test_policies_of_a_domain(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "the nearest is blocksworld, but in this domain predicate (holding ?x - object) is missing; "
         in capsys.readouterr().err
     )
+
+
+def test_seconds_of_training_go_back_to_random_weights() -> None:
+    assert training_seconds({"seconds": 20}) == 20.0
+    assert training_seconds({"seconds": 20.5, "start": None}) == 20.5
+    assert training_seconds({"seconds": 20.5, "start": {"policy": "x", "seconds": 100}}) == 120.5
+    for unknown in ({}, {"seconds": None}, {"seconds": 1.0, "start": {"policy": "x"}}):
+        assert training_seconds(unknown) is None

@@ -33,6 +33,7 @@ from saltus.learn.events import Event
 from saltus.learn.log import log_entry, scalars
 from saltus.learn.saved_state import seconds, whole
 from saltus.learn.trainer import Trainer
+from saltus.model.description import training_seconds
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.model.schema import read_value
 from saltus.model.tensor_file import DamageError, open_plain, parse_json, read_header
@@ -60,6 +61,8 @@ class Start:
     """Hash of its weights, since files move and change."""
     seed: int | None = None
     episode: int | None = None
+    seconds: float | None = None
+    """How long its training took, with that of the policies that it goes back to."""
 
     @classmethod
     def of(cls, path: Path, file: PolicyFile) -> Start:
@@ -68,7 +71,7 @@ class Start:
         for name, value in sorted(file.network.state_dict().items()):
             digest.update(name.encode() + value.detach().cpu().numpy().tobytes())
         seed, episode = (value if type(value := file.record.get(key)) is int else None for key in ("seed", "episode"))
-        return cls(policy_name(path), digest.hexdigest()[:16], seed, episode)
+        return cls(policy_name(path), digest.hexdigest()[:16], seed, episode, training_seconds(file.record))
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ it; the weights are read in `weights.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any
 
 from safetensors import SafetensorError
 
@@ -23,6 +23,15 @@ def read_description(path: str | os.PathLike[str]) -> PolicyDescription:
     """Description of a policy file; a file that is missing, damaged or of another kind is a `PolicyError`."""
     with opened(path) as file:
         return check_header(read_header(file))
+
+
+def training_seconds(record: Mapping[str, Any]) -> float | None:
+    """How long the training of a policy took, by the record in its file, with that of the policy it began with; None if
+    the record does not say."""
+    seconds, start = record.get("seconds"), record.get("start")
+    before = start.get("seconds") if isinstance(start, dict) else 0.0
+    known = all(isinstance(value, int | float) for value in (seconds, before))
+    return float(seconds) + float(before) if known else None  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from saltus.bench.record import Problem, Record
 from saltus.bench.records import read_records
 from saltus.errors import InputError, SaltusError
 from saltus.files import SETTINGS_BYTES, read_whole
-from saltus.model.description import read_description
+from saltus.model.description import read_description, training_seconds
 from saltus.policy.catalogue import policy_path
 from saltus.policy.outcome import Outcome
 from saltus.report.html import document, table_html
@@ -162,9 +162,11 @@ def _training(entry: Mapping[str, Any], domains: Sequence[str], folder: Path) ->
         for domain in domains:
             try:
                 made = read_description(policy_path(domain)).record
-                found[domain] = Training(float(made["seconds"]), made.get("largest_training_problem"))
-            except (SaltusError, KeyError, TypeError):
+            except SaltusError:
                 continue
+            seconds = training_seconds(made)
+            if seconds is not None:
+                found[domain] = Training(seconds, made.get("largest_training_problem"))
     if "contests" in entry:
         names = {entry["prefix"] + domain: domain for domain in domains if domain not in entry.get("except", ())}
         with tarfile.open(folder / entry["contests"]) as archive:

@@ -277,6 +277,7 @@ def test_the_better_half_goes_on_until_one_is_left(ferries: Path, tmp_path: Path
         sorted(CANDIDATES),
         sorted(order[:4]),
         sorted(order[:2]),
+        ["iw-one-goal"],
         ["iw-short"],
         ["iw-roles"],
     ]
@@ -340,8 +341,8 @@ def test_an_incomplete_winner_is_tried_with_another_seed_and_the_better_one_kept
         contest = opened(ferries, tmp_path / str(better), Script(by_rank(order, complete=False)), seed=3)
         contest.play()
         kinds = [entry.kind for entry in contest.state.rounds]
-        assert kinds[3:7] == ["winner", "trees", "roles", "restart"]
-        assert list(contest.state.rounds[6].targets) == ["iw-seed-4", "iw-frozen"]
+        assert kinds[3:8] == ["winner", "sight", "trees", "roles", "restart"]
+        assert list(contest.state.rounds[7].targets) == ["iw-seed-4", "iw-frozen"]
         assert contest.state.candidate("iw-frozen").start == "iw"
         assert contest.state.candidate("iw-frozen").configuration.lookahead.frozen_goals == "strong"
         assert contest.state.candidate("iw-seed-4").seed == 4
@@ -547,7 +548,8 @@ def test_time_is_divided_by_the_clock(ferries: Path, tmp_path: Path) -> None:
     assert [seconds for _, seconds in asked[:8]] == [44.0] * 8
     assert contest.state.used == pytest.approx(2000, abs=12)
     assert contest.is_out_of_time
-    assert [entry.kind for entry in contest.state.rounds] == ["halving"] * 3 + ["winner", "trees", "roles", "restart"]
+    kinds = [entry.kind for entry in contest.state.rounds]
+    assert kinds == ["halving"] * 3 + ["winner", "sight", "trees", "roles", "restart"]
     assert any("longer" in line or "time limit" in line for line in contest.summary())
 
 

@@ -13,9 +13,10 @@ from tests.tasks import domain_of, task_of
 
 from saltus.lookahead import LookaheadSpec, Situation, lookahead
 from saltus.policy import Limits, Outcome
-from saltus.policy.goal_by_goal import MOST_JUMPS, Beginning, GoalByGoal, _missing, _with_one_more
+from saltus.policy.goal_by_goal import Beginning, GoalByGoal
 from saltus.policy.planning import ALONE, GOAL_BY_GOAL
 from saltus.policy.rollout import Decision
+from saltus.policy.sight import MOST_JUMPS, missing_literals, with_more
 from saltus.task import Action, Goal, State, Task, validate
 
 LAMPS = """(define (domain lamps) (:predicates (lit ?x) (whole ?x) (at ?x) (road ?x ?y))
@@ -53,7 +54,7 @@ class Confused:
         found = []
         for situation in situations:
             tree = lookahead(situation.task, situation.state, self.lookahead, situation.goal)
-            missing = len(_missing(situation.goal, situation.state))
+            missing = len(missing_literals(situation.goal, situation.state))
             self.sizes.append(missing)
             order = np.arange(len(tree) - 1, dtype=np.float32)  # the way along the road comes last
             found.append(Decision(tree, tree.goals[1:].astype(np.float32) if missing <= self.bears else order))
@@ -119,9 +120,9 @@ def test_the_next_beginning_is_tried_where_the_first_leads_nowhere() -> None:
 @given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
 def test_a_sub_goal_holds_what_holds_and_one_more(wanted: set[int], unwanted: set[int], true: set[int]) -> None:
     goal, state = Goal(wanted, unwanted - wanted), State(np.array(sorted(true), np.int64))
-    for literal in _missing(goal, state):
-        sub = _with_one_more(goal, state, literal)
-        assert _missing(sub, state) == [literal]
-        assert sub.size == goal.size - len(_missing(goal, state)) + 1
+    for literal in missing_literals(goal, state):
+        sub = with_more(goal, state, [literal])
+        assert missing_literals(sub, state) == [literal]
+        assert sub.size == goal.size - len(missing_literals(goal, state)) + 1
         assert set(sub.positive.tolist()) <= wanted
         assert set(sub.negative.tolist()) <= unwanted

@@ -101,6 +101,12 @@ class Candidate:
         """The candidate's policy, to go on with frozen goals; None if it has them, or cannot have them."""
         return self._variant("frozen", "lookahead.frozen_goals=strong")
 
+    def with_one_goal(self) -> Candidate | None:
+        """The candidate's policy with one missing goal in sight at a time; None if the user's settings say how many."""
+        if self.configuration.lookahead.goals_in_sight is not None:
+            return None
+        return self._variant("one-goal", "lookahead.goals_in_sight=1")
+
     def with_short_trees(self) -> Candidate | None:
         """The candidate's policy with smaller trees; None if the user's settings limit them."""
         spec = self.configuration.lookahead

@@ -28,7 +28,7 @@ from typing import Any
 from saltus.errors import InputError, plural
 from saltus.files import WriteError, write_whole
 from saltus.learn.candidates import SHOWN_PER_ROLE, Candidate
-from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, TREES, WINNER, ContestState, Round
+from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, SIGHT, TREES, WINNER, ContestState, Round
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
 from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
@@ -196,6 +196,7 @@ class Contest:
             return False
         winner = self.state.candidate(alone)
         for kind, variant, change in (
+            (SIGHT, winner.with_one_goal(), "one missing goal in sight at a time"),
             (TREES, winner.with_short_trees(), "smaller trees"),
             (ROLES, winner.with_roles(), f"{SHOWN_PER_ROLE} objects of a role"),
         ):

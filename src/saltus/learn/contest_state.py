@@ -20,8 +20,16 @@ from saltus.model.tensor_file import DamageError, parse_json
 FILE = "contest.json"
 VERSION = 1
 UNITS = ("seconds", "episodes")
-HALVING, WINNER, TREES, ROLES, RESTART, LAST = "halving", "winner", "trees", "roles", "restart", "last"
-KINDS = (HALVING, WINNER, TREES, ROLES, RESTART, LAST)
+HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST = (
+    "halving",
+    "winner",
+    "sight",
+    "trees",
+    "roles",
+    "restart",
+    "last",
+)
+KINDS = (HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from saltus.policy import DeadEndRule, Ending, FrozenGoals, Policy, Rollout, run_rollouts
 from saltus.policy.rollout import DeadEnds
+from saltus.policy.sight import GoalsInSight
 from saltus.task import Task
 
 
@@ -78,6 +79,7 @@ def measure(
             dead_end_rule=rule,
             dead_ends=DeadEnds(task, task.goal, policy.lookahead.roles),
             frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
+            goals_in_sight=GoalsInSight.when_playing(policy.lookahead, task.goal, task.initial_state),
         )
         for task in tasks
     ]

@@ -71,6 +71,10 @@ class LookaheadSpec:
     ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:
     no test. Trees do not depend on it; policies prefer jumps after which it holds. A key: for domains in which the
     order of goals matters."""
+    goals_in_sight: int | None = None
+    """Largest number of missing goals that a policy sees at a time when it plays; the others wait until these are
+    reached, or have not been for some jumps. Trees depend on the goals that are seen. None: all goals. A key: for
+    problems with many more goals than those of training."""
     roles: int | None = None
     """Largest number of objects of the same role that trees and graphs show; the others wait, and those that come first
     stand for them. Objects have the same role if nothing but their names tells them apart. None: all objects. A key:
@@ -139,9 +143,12 @@ class LookaheadSpec:
             raise ConfigurationError("lookahead: root_successors=classes needs width=1")
         if self.width == 2 and self.free_moves:
             raise ConfigurationError("lookahead: free_moves needs width=1")
-        for name in ("capacity", "roles", "max_better", "max_encoded", "max_nodes", "max_atoms", "max_root_actions"):
+        if self.goals_in_sight is not None and self.frozen_goals != "off":
+            raise ConfigurationError("lookahead: goals_in_sight and frozen_goals exclude each other")
+        optional = ("capacity", "goals_in_sight", "roles", "max_better", "max_encoded")
+        for name in (*optional, "max_nodes", "max_atoms", "max_root_actions"):
             value = getattr(self, name)
-            if value is None and name in ("capacity", "roles", "max_better", "max_encoded"):
+            if value is None and name in optional:
                 continue
             if type(value) is not int:
                 raise ConfigurationError(f"lookahead: {name} is {value!r}, expected a whole number")

@@ -12,13 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
-from saltus.task import Action, Goal, State, Task
-
-MOST_JUMPS = 60
-"""Jumps within which a goal must be reached."""
+from saltus.policy.sight import MOST_JUMPS, Literal, missing_literals, with_more
+from saltus.task import Action, State, Task
 
 
 @dataclass(frozen=True)
@@ -55,14 +51,14 @@ class GoalByGoal:
 
     def _play(self, beginning: Beginning) -> Iterator[Decision]:
         state, actions = beginning.state, list(beginning.actions)
-        given_up: set[tuple[bool, int]] = set()
+        given_up: set[Literal] = set()
         while not self.task.goal.holds(state):
-            missing = next((one for one in _missing(self.task.goal, state) if one not in given_up), None)
+            missing = next((one for one in missing_literals(self.task.goal, state) if one not in given_up), None)
             if missing is None:
                 return
             rollout = Rollout(
                 self.task,
-                goal=_with_one_more(self.task.goal, state, missing),
+                goal=with_more(self.task.goal, state, [missing]),
                 state=state,
                 dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
                 dead_ends=self.dead_ends,
@@ -83,17 +79,3 @@ class GoalByGoal:
             else:
                 given_up.add(missing)
         self.solution = actions
-
-
-def _missing(goal: Goal, state: State) -> list[tuple[bool, int]]:
-    """Literals of the goal that do not hold, each with its sign, positive ones first."""
-    missing, violated = goal.missing(state).tolist(), goal.violated(state).tolist()
-    return [(True, code) for code in missing] + [(False, code) for code in violated]
-
-
-def _with_one_more(goal: Goal, state: State, literal: tuple[bool, int]) -> Goal:
-    """The literals that hold, and one that does not."""
-    positive = np.setdiff1d(goal.positive, goal.missing(state))
-    negative = np.setdiff1d(goal.negative, goal.violated(state))
-    sign, code = literal
-    return Goal(np.append(positive, code) if sign else positive, negative if sign else np.append(negative, code))

@@ -29,6 +29,7 @@ from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
 from saltus.policy.relaxed import GroundTask, RelaxedFound, can_search, ground_task
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.search import Change, JumpSearch, SearchNode
+from saltus.policy.sight import GoalsInSight
 from saltus.policy.stall import Stall
 from saltus.policy.tidy import tidied
 from saltus.task import Action, Plan, State, Task, validate
@@ -256,14 +257,17 @@ class _Planning:
 
     def greedy(self, *, search: bool, share: float) -> Iterator[Progress]:
         """The rollout, for a share of the time and as long as it is making progress; if a search follows, only until it
-        has stalled, and its decisions are the first nodes of the search."""
+        has stalled, and its decisions are the first nodes of the search, unless they see a part of the goal only."""
+        goals_in_sight = GoalsInSight.when_playing(self.policy.lookahead, self.task.goal, self.task.initial_state)
         rollout = Rollout(
             self.task,
             take_goals=self.take_goals,
             dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
             dead_ends=self.dead_ends,
             frozen_goals=self.frozen_goals,
+            goals_in_sight=goals_in_sight,
         )
+        sees_all = goals_in_sight is None
         stall = Stall.of(self.task)
         node: SearchNode | None = None
         jump: list[Action] = []
@@ -271,22 +275,25 @@ class _Planning:
         has_all_successors = False
         while rollout.ending is None:
             if search and stall.has_stalled:
-                self.search.prefer([self.search.nodes[number] for number in stall.best_decisions])
+                if sees_all:
+                    self.search.prefer([self.search.nodes[number] for number in stall.best_decisions])
                 yield self.end(Outcome.STALLED, greedy=True)
                 return
             out_of_time = self.expired() or (self.expired(share) and not stall.is_making_progress)
             if out_of_time or self.full(rollout.jumps):
-                self.last = (node, rollout.state, jump)
+                self.last = (node, rollout.state, jump) if sees_all else None
                 yield self.end(Outcome.TIME if out_of_time else Outcome.JUMPS, greedy=True)
                 return
             decision = self.policy.decide([rollout.situation])[0]
-            if search:
+            goals = int(decision.tree.goals[0]) if sees_all else self.task.goal.count(rollout.state)
+            if search and sees_all:
                 node = self.search.add(decision, node, jump, change)
-                stall.see(int(decision.tree.goals[0]), float(decision.q.max(initial=-math.inf)))
+            if search:  # values for different goals do not compare
+                stall.see(goals, float(decision.q.max(initial=-math.inf)) if sees_all else -math.inf)
             has_all_successors = decision.tree.has_all_successors
             step = rollout.advance(decision)
-            goals = 0 if step is None else int(decision.tree.goals[step.node])
             if step is not None:
+                goals = int(decision.tree.goals[step.node]) if sees_all else self.task.goal.count(rollout.state)
                 jump = step.actions
                 change = step.tree.change_to(step.node)
                 self.actions += jump
@@ -296,7 +303,7 @@ class _Planning:
             if rollout.ending is None:
                 yield self.now
                 if search and self.by_goals is None and stall.stretch >= ALONE:
-                    self.begin_goal_by_goal(stall)
+                    self.begin_goal_by_goal(stall if sees_all else None)
                 if self.by_goals is not None:
                     self.states_beside += len(decision.tree)
                     yield from self.play_goal_by_goal(self.states_beside)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situation, is_dead_end
 from saltus.policy.choose import Chooser, Greedy
 from saltus.policy.frozen import MAX_POSTPONED, FrozenGoals
+from saltus.policy.sight import GoalsInSight
 from saltus.task import Action, Goal, State, Task
 from saltus.task.state import StateSet
 
@@ -150,6 +151,7 @@ class Rollout:
         dead_end_rule: DeadEndRule = DeadEndRule.IGNORE,
         dead_ends: DeadEnds | None = None,
         frozen_goals: FrozenGoals | None = None,
+        goals_in_sight: GoalsInSight | None = None,
     ) -> None:
         self.task = task
         self.goal = task.goal if goal is None else goal
@@ -163,25 +165,30 @@ class Rollout:
         self.dead_ends = DeadEnds(task, self.goal) if dead_ends is None else dead_ends
         self.frozen_goals = frozen_goals
         """Puts off jumps that reach goals but shut off others; None for no such test."""
+        self.goals_in_sight = goals_in_sight
+        """What the policy sees of the goal; None for all of it."""
         self.jumps = 0
         self.ending: Ending | None = Ending.SOLVED if self.goal.holds(self.state) else None
 
     @property
     def situation(self) -> Situation:
         """The task, state and goal to decide about next."""
-        return Situation(self.task, self.state, self.goal)
+        return Situation(self.task, self.state, self.goal if self.goals_in_sight is None else self.goals_in_sight.goal)
 
     def advance(self, decision: Decision) -> Step | None:
-        """The jump taken; None if there is none, in which case the rollout has ended."""
+        """The jump taken; None if there is none, in which case the rollout has ended, unless other goals are in sight
+        now."""
         tree = decision.tree
         self.visited.add(tree.up_to_walks(self.state))
         found = self._pick(decision)
         if found is None:
-            if self.ending is None:
+            if self.ending is None and self.goals_in_sight is not None and self.goals_in_sight.put_off(self.state):
+                self.visited = StateSet()
+            elif self.ending is None:
                 self.ending = Ending.DEAD_END if len(tree) == 1 and not tree.truncated else Ending.STUCK
             return None
         node, successor = found
-        solved = tree.reaches_goal(node)
+        solved = tree.reaches_goal(node) if self.goals_in_sight is None else self.goal.holds(successor)
         step = Step(self.state, tree, decision.q, node, successor, solved)
         self.state = successor
         self.jumps += 1
@@ -189,6 +196,8 @@ class Rollout:
             self.ending = Ending.SOLVED
         elif self.dead_end_rule is DeadEndRule.END and is_dead_end(self.task, successor, self.goal):
             self.ending = Ending.DEAD_END
+        elif self.goals_in_sight is not None and self.goals_in_sight.see(successor):
+            self.visited = StateSet()
         return step
 
     def _pick(self, decision: Decision) -> tuple[int, State] | None:

@@ -19,6 +19,7 @@ from saltus.errors import plural
 from saltus.lookahead import LookaheadTree
 from saltus.policy import DeadEndRule, Ending, FrozenGoals, LearnedPolicy, Policy, Rollout, Step, run_rollout
 from saltus.policy.choose import tolerance
+from saltus.policy.sight import GoalsInSight
 from saltus.report.html import document
 from saltus.report.tree_drawing import draw
 from saltus.task import Plan, State, Task, validate
@@ -60,6 +61,7 @@ def trace(
         task,
         dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
         frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
+        goals_in_sight=GoalsInSight.when_playing(policy.lookahead, task.goal, task.initial_state),
     )
     names = _Names()
     counted = policy.cost.counted if isinstance(policy, LearnedPolicy) else None

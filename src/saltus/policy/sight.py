@@ -1,0 +1,85 @@
+"""Stage `policy`: the part of a goal that a rollout sees.
+
+A policy that was trained on problems with few goals may know how to reach each of them and still wander among hundreds,
+or take detours. With `LookaheadSpec.goals_in_sight` it sees the goals that hold and few that are missing. Once all of
+these hold, the next ones come. Those that are not reached within some jumps are put off until others have been reached,
+or nothing else is left. Goals come in the order of their atoms; nothing is random, and nothing depends on the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from saltus.task import Goal, State
+
+if TYPE_CHECKING:
+    from saltus.lookahead import LookaheadSpec
+
+MOST_JUMPS = 60
+"""Jumps within which the goals in sight must be reached."""
+
+Literal = tuple[bool, int]
+"""A literal of a goal: its sign, and the code of its atom."""
+
+
+def missing_literals(goal: Goal, state: State) -> list[Literal]:
+    """Literals of the goal that do not hold, positive ones first."""
+    missing, violated = goal.missing(state).tolist(), goal.violated(state).tolist()
+    return [(True, code) for code in missing] + [(False, code) for code in violated]
+
+
+def with_more(goal: Goal, state: State, literals: Sequence[Literal]) -> Goal:
+    """The literals that hold, and some that do not."""
+    positive = np.setdiff1d(goal.positive, goal.missing(state))
+    negative = np.setdiff1d(goal.negative, goal.violated(state))
+    more = {sign: [code for own, code in literals if own == sign] for sign in (True, False)}
+    return Goal(
+        np.append(positive, np.array(more[True], np.int64)), np.append(negative, np.array(more[False], np.int64))
+    )
+
+
+class GoalsInSight:
+    """The part of a goal that is in sight, as a rollout goes on."""
+
+    def __init__(self, whole: Goal, most: int, state: State) -> None:
+        self.whole = whole
+        self.most = most
+        """Largest number of missing literals in sight."""
+        self.goal = whole
+        """What is in sight."""
+        self._jumps = 0
+        self._put_off: set[Literal] = set()
+        self._choose(state)
+
+    @classmethod
+    def when_playing(cls, spec: LookaheadSpec, whole: Goal, state: State) -> GoalsInSight | None:
+        """For a policy with this lookahead; None if it sees all goals."""
+        return None if spec.goals_in_sight is None else cls(whole, spec.goals_in_sight, state)
+
+    def see(self, state: State) -> bool:
+        """Takes the state after a jump; returns whether something else is in sight now."""
+        self._jumps += 1
+        if self.goal.holds(state):
+            self._put_off.clear()
+            self._choose(state)
+            return True
+        return self._jumps >= MOST_JUMPS and self.put_off(state, again=True)
+
+    def put_off(self, state: State, *, again: bool = False) -> bool:
+        """Puts off what is missing of the goals in sight; returns whether others are in sight now. With `again`, those
+        put off before come again once there are no others."""
+        self._put_off.update(missing_literals(self.goal, state))
+        if again and self._put_off.issuperset(missing_literals(self.whole, state)):
+            self._put_off.clear()
+        return self._choose(state)
+
+    def _choose(self, state: State) -> bool:
+        others = [literal for literal in missing_literals(self.whole, state) if literal not in self._put_off]
+        if not others:
+            return False
+        self.goal = with_more(self.whole, state, others[: self.most])
+        self._jumps = 0
+        return True

@@ -1,0 +1,122 @@
+"""Rollouts that see a part of the goal at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.policy.test_goal_by_goal import Confused, lamps
+from tests.policy.test_planning import last
+
+from saltus.errors import ConfigurationError
+from saltus.learn.validation import measure
+from saltus.lookahead import LookaheadSpec
+from saltus.policy import Limits, Outcome, Rollout
+from saltus.policy.rollout import Ending, run_rollout
+from saltus.policy.sight import MOST_JUMPS, GoalsInSight, missing_literals
+from saltus.report.explain import trace
+from saltus.task import Goal, State, validate
+
+
+class Seeing(Confused):
+    """The same policy with few goals in sight."""
+
+    def __init__(self, goals: int, bears: int = 1) -> None:
+        super().__init__(bears)
+        self.lookahead = replace(Confused.lookahead, goals_in_sight=goals)
+
+
+def state_of(atoms: set[int]) -> State:
+    return State(np.array(sorted(atoms), np.int64))
+
+
+sets = st.sets(st.integers(0, 9))
+
+
+@given(sets, sets, st.integers(1, 4), st.lists(sets, min_size=1, max_size=12))
+def test_what_is_in_sight(wanted: set[int], unwanted: set[int], most: int, states: list[set[int]]) -> None:
+    """All literals are the whole goal's; what holds is in sight when it is chosen, and few of the others; it changes
+    when all of it holds."""
+    whole = Goal(wanted, unwanted - wanted)
+    sight = GoalsInSight(whole, most, state_of(states[0]))
+    for number, atoms in enumerate(states):
+        state = state_of(atoms)
+        if whole.holds(state):
+            continue
+        before, held = sight.goal, sight.goal.holds(state)
+        changed = sight.see(state) if number else True
+        assert changed == (held or not number)
+        assert set(sight.goal.positive.tolist()) <= wanted
+        assert set(sight.goal.negative.tolist()) <= unwanted - wanted
+        if changed:
+            missing = missing_literals(whole, state)
+            assert missing_literals(sight.goal, state) == missing[:most]
+            assert sight.goal.size == whole.size - len(missing) + min(most, len(missing))
+        else:
+            assert sight.goal is before
+
+
+def test_goals_are_put_off_and_come_again() -> None:
+    nothing = state_of(set())
+    sight = GoalsInSight(Goal([1, 2, 3]), 2, nothing)
+    assert sight.goal.positive.tolist() == [1, 2]
+    assert sight.put_off(nothing)
+    assert sight.goal.positive.tolist() == [3]
+    assert not sight.put_off(nothing)
+    assert sight.put_off(nothing, again=True)
+    assert sight.goal.positive.tolist() == [1, 2]
+    assert [sight.see(nothing) for _ in range(MOST_JUMPS)] == [False] * (MOST_JUMPS - 1) + [True]
+    assert sight.goal.positive.tolist() == [3]
+    assert sight.see(state_of({3}))  # reached: all others are in sight again
+    assert sight.goal.positive.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("goals", [1, 2])
+@pytest.mark.parametrize("search", [False, True])
+def test_a_policy_that_wanders_among_many_goals_sees_few(goals: int, search: bool) -> None:
+    task, policy = lamps(6, lit=2), Seeing(goals, bears=goals)
+    end = last(policy, task, search=search)
+    assert (end.outcome, end.found_by, end.jumps) == (Outcome.FOUND, "greedy", 6)
+    assert end.plan is not None
+    assert validate(task, end.plan)
+    assert max(policy.sizes) == goals
+    assert (end.goals, end.greedy_goals, end.goal_count) == (6, 6, 6)
+
+
+def test_validation_and_pages_see_the_same() -> None:
+    task = lamps(5)
+    found = measure(Seeing(1), [task, lamps(3)], 20)
+    assert (found.solved, found.jumps) == (2, 8)
+    content = trace(task, Seeing(1), "seeing")
+    assert (content["solved"], content["length"]) == (True, 5)
+    assert [step["gained"] for step in content["steps"]] == [[i] for i in range(5)]
+
+
+def test_a_rollout_ends_where_no_goal_in_sight_leads_on() -> None:
+    """At the end of the road, every goal is tried once more."""
+    task = lamps(3, places=2, broken=3)
+    policy = Seeing(1)
+    rollout = Rollout(task, goals_in_sight=GoalsInSight.when_playing(policy.lookahead, task.goal, task.initial_state))
+    steps = list(run_rollout(policy, rollout))
+    assert rollout.ending is not None
+    assert rollout.ending is not Ending.SOLVED
+    assert len(steps) == 1
+
+
+def test_a_rollout_that_sees_few_goals_stalls_and_a_search_follows() -> None:
+    """Goals that hold are lost on the way to others: one at a time, the policy goes in circles."""
+    task = lamps(3, places=50, broken=1)
+    end = last(Seeing(1), task, Limits(max_jumps=400), search=True)
+    assert end.outcome is not Outcome.FOUND
+    assert end.greedy_outcome in (Outcome.STALLED, Outcome.FAILED, Outcome.JUMPS)
+    assert (end.search_decisions or 0) > 0
+
+
+def test_frozen_goals_need_all_goals() -> None:
+    with pytest.raises(ConfigurationError, match="exclude"):
+        LookaheadSpec(goals_in_sight=1, frozen_goals="weak")
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        LookaheadSpec(goals_in_sight=0)

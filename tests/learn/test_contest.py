@@ -721,3 +721,22 @@ def test_a_folder_of_three_problems_and_of_one(suite: Path, tmp_path: Path) -> N
         contest = open_contest(folder, folder / "out", device="cpu", budget=Budget(1, "episodes"), warn=told.append)
         assert any(f"{count} training problem" in line and "too few to hold any out" in line for line in told)
         assert len(contest.state.contestants) == 4
+
+
+def test_where_time_is_short_those_that_look_for_dead_ends_are_tried(ferries: Path, tmp_path: Path) -> None:
+    warnings: list[str] = []
+    script = Script(by_rank(["iw-dead-ends"]))
+    contest = open_contest(
+        ferries,
+        tmp_path / "out",
+        budget=Budget(700),
+        device="cpu",
+        threads=10**6,
+        run=script,
+        warn=warnings.append,
+    )
+    names = [name for name in CANDIDATES if name.endswith("dead-ends")]
+    assert [entry.name for entry in contest.state.candidates] == names
+    assert [line for line in warnings if "too short" in line] == [
+        "the time limit is too short for 8 candidates; left out: aiw-free, iw-free, aiw, iw"
+    ]

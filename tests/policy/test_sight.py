@@ -99,7 +99,7 @@ def test_a_rollout_ends_where_no_goal_in_sight_leads_on() -> None:
     """At the end of the road, every goal is tried once more."""
     task = lamps(3, places=2, broken=3)
     policy = Seeing(1)
-    rollout = Rollout(task, goals_in_sight=GoalsInSight.when_playing(policy.lookahead, task.goal, task.initial_state))
+    rollout = Rollout(task, goals_in_sight=GoalsInSight.of(policy.lookahead, task.goal, task.initial_state))
     steps = list(run_rollout(policy, rollout))
     assert rollout.ending is not None
     assert rollout.ending is not Ending.SOLVED

@@ -289,6 +289,8 @@ class Configuration:
 
     def __post_init__(self) -> None:
         self.encoding.check_lookahead(self.lookahead.kind)
+        if self.training.plan_starts and self.lookahead.goals_in_sight is not None:
+            raise ConfigurationError("training: plan_starts and lookahead.goals_in_sight exclude each other")
         if self.training.layers_least > self.model.layers:
             raise ConfigurationError(
                 f"training: layers_least is {self.training.layers_least}, more than model.layers, {self.model.layers}"

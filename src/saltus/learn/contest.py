@@ -42,6 +42,9 @@ from saltus.process import Finished, LocalRunner, Message, Runner, Stop, run_job
 STARTUP = 6.0
 """Seconds that a job is expected to take before it trains, until that has been measured."""
 
+SIGHT_PART = 1 / 8
+"""Part of the time left that the winner learns with one goal in sight."""
+
 LEAST_SHARE = 1.0
 """Shortest time, in seconds, for which it is worth starting a run once more."""
 
@@ -180,8 +183,10 @@ class Contest:
             self._add_round(WINNER, state.contestants, left, 2)
         elif alone and RESTART not in kinds and needs_restart(self._standings[base]):
             winner = state.candidate(alone)
+            # One goal in sight helps a policy that knows its way, not one that begins.
+            again = state.candidate(base) if winner.configuration.lookahead.goals_in_sight is not None else winner
             frozen = None if self._standings[alone].is_complete else winner.with_frozen_goals()
-            self._add([entry for entry in (winner.restarted(), frozen) if entry is not None])
+            self._add([entry for entry in (again.restarted(), frozen) if entry is not None])
             goes_on = self.slots > 1 and alone not in state.finished
             self._add_round(RESTART, state.contestants[not goes_on :], left, 1)
         elif alone not in state.finished:
@@ -191,18 +196,19 @@ class Contest:
         self._save()
 
     def _add_variant(self, alone: str, kinds: Sequence[str]) -> bool:
-        """Adds a round in which the policy of the only run left is validated with less to see, if one is to come."""
+        """Adds a round in which the policy of the only run left is validated with less to see, if one is to come. With
+        fewer goals it also learns for a while, since it must do without the others' help."""
         if self._standings[alone].best is None:
             return False
         winner = self.state.candidate(alone)
-        for kind, variant, change in (
-            (SIGHT, winner.with_one_goal(), "one missing goal in sight at a time"),
-            (TREES, winner.with_short_trees(), "smaller trees"),
-            (ROLES, winner.with_roles(), f"{SHOWN_PER_ROLE} objects of a role"),
+        for kind, variant, change, share in (
+            (SIGHT, winner.with_one_goal(), "one missing goal in sight at a time", SIGHT_PART * self._left()),
+            (TREES, winner.with_short_trees(), "smaller trees", LEAST_SHARE),
+            (ROLES, winner.with_roles(), f"{SHOWN_PER_ROLE} objects of a role", LEAST_SHARE),
         ):
             if kind not in kinds and variant is not None:
                 self._add([variant])
-                self.state.rounds.append(Round(kind, {variant.name: LEAST_SHARE}))
+                self.state.rounds.append(Round(kind, {variant.name: max(LEAST_SHARE, share)}))
                 self._say("round", f"round {len(self.state.rounds)}: {variant.name}: {alone} with {change}")
                 return True
         return False

@@ -16,7 +16,7 @@ import torch
 
 from saltus.errors import ConfigurationError
 from saltus.files import make_folder
-from saltus.learn.candidates import candidates_for
+from saltus.learn.candidates import candidates_for, most_able
 from saltus.learn.config import load_configuration
 from saltus.learn.contest import FAILED, STARTUP, Contest, RunJob, share_of
 from saltus.learn.contest_state import Budget, ContestState
@@ -99,9 +99,10 @@ def open_contest(
         left = replace(limit, amount=limit.amount - used)
         tried = affordable(len(candidates), left, slots or slots_for(place, threads, len(candidates)))
         if tried < len(candidates):
-            left_out = ", ".join(entry.name for entry in candidates[tried:])
+            chosen = most_able(candidates, tried)
+            left_out = ", ".join(entry.name for entry in candidates if entry not in chosen)
             warn(f"the time limit is too short for {len(candidates)} candidates; left out: {left_out}")
-        candidates = candidates[:tried]
+            candidates = chosen
         names = [entry.name for entry in candidates]
         state = ContestState(str(Path(folder).resolve()), seed or 0, list(settings), limit, candidates, names)
         state.used = used

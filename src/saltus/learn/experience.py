@@ -6,9 +6,9 @@ Transitions are saved with a run as states and goals; their trees are built agai
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from saltus.learn.config import TrainingSpec
 from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
 from saltus.lookahead.cost import mean_cost
 from saltus.policy import Boltzmann, DeadEndRule, Ending, Policy, Rollout, run_rollouts
+from saltus.policy.rollout import DeadEnds
 from saltus.policy.search import JumpSearch, SearchNode
+from saltus.policy.sight import GoalsInSight
 from saltus.task import Goal, State, Task
 
 SCALED_BY = 100
@@ -93,28 +95,49 @@ def collect(
 ) -> list[Trajectory]:
     """One trajectory per number of a task, run in parallel with Boltzmann exploration.
 
-    They begin in the states `starts` (default: in the initial states). `check` is called before every jump; what it
-    raises ends them all.
+    They begin in the states `starts` (default: in the initial states). A policy that sees few goals at a time makes
+    several one after the other, each to the goals that it saw then. `check` is called before every jump; what it raises
+    ends them all.
     """
     chooser = Boltzmann(temperature, rng)
     dead_end_rule = DeadEndRule.when_exploring(policy.lookahead)
     starts = [tasks[number].initial_state for number in numbers] if starts is None else starts
     rollouts = [
-        Rollout(tasks[number], chooser, state=state, take_goals=take_goals, dead_end_rule=dead_end_rule)
+        Rollout(
+            tasks[number],
+            chooser,
+            state=state,
+            take_goals=take_goals,
+            dead_end_rule=dead_end_rule,
+            goals_in_sight=GoalsInSight.of(policy.lookahead, tasks[number].goal, state, rng),
+        )
         for number, state in zip(numbers, starts, strict=True)
     ]
-    states = [[rollout.state] for rollout in rollouts]
-    costs: list[list[float]] = [[] for _ in rollouts]
+    found = [
+        [Trajectory(number, rollout.situation.goal, [rollout.state], None, [])]
+        for number, rollout in zip(numbers, rollouts, strict=True)
+    ]
     for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
-            states[i].append(step.successor)
-            costs[i].append(cost.of(step.tree, step.node))
+            if step.tree.goal is not found[i][-1].goal:
+                found[i].append(Trajectory(numbers[i], step.tree.goal, [step.state], None, []))
+            found[i][-1].states.append(step.successor)
+            found[i][-1].costs.append(cost.of(step.tree, step.node))
         if rollouts and max(rollout.jumps for rollout in rollouts) >= horizon:
             break
     return [
-        Trajectory(number, rollout.goal, path, rollout.ending, own)
-        for number, rollout, path, own in zip(numbers, rollouts, states, costs, strict=True)
+        replace(part, ending=_ending_of(part, rollout, is_last=part is parts[-1]))
+        for rollout, parts in zip(rollouts, found, strict=True)
+        for part in parts
     ]
+
+
+def _ending_of(part: Trajectory, rollout: Rollout, *, is_last: bool) -> Ending | None:
+    """How a part of a rollout ended: what it saw of the goal may be reached where the rollout goes on or is cut off,
+    but not in a dead end."""
+    if is_last and rollout.ending is not None:
+        return rollout.ending
+    return Ending.SOLVED if part.goal.holds(part.states[-1]) else None
 
 
 def search(
@@ -124,30 +147,38 @@ def search(
     decisions: int,
     cost: JumpCost = JUMPS,
     check: Callable[[], None] = lambda: None,
+    *,
+    goal: Goal | None = None,
+    state: State | None = None,
 ) -> Trajectory | None:
     """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None.
 
-    `check` is called after every decision and every dead end; what it raises ends the search.
+    It begins in `state` (default: in the initial state) and reaches `goal` (default: the task's) without running into a
+    dead end of the task's. `check` is called after every decision and every dead end; what it raises ends the search.
     """
 
     def never_expired() -> bool:
         check()
         return False
 
-    found = JumpSearch(policy, task, expired=never_expired)
-    for node, decision in islice(found.run(), decisions):
+    dead_ends = DeadEnds(task, task.goal, policy.lookahead.roles)
+    found = JumpSearch(policy, task, goal=goal, expired=never_expired, dead_ends=dead_ends)
+    first = [] if state is None else [found.expand(state, None, ())]
+    for node, decision in islice(chain(first, found.run()), decisions):
         check()
         tree = decision.tree
         last = tree.nearest_goal
         if found.solution is not None and last is not None:
             states, costs = [tree.state_of(last)], [cost.of(tree, last)]
+            if goal is not None and policy.lookahead.dead_ends == "relaxed" and states[0] in dead_ends:
+                return None
             step: SearchNode | None = node
             while step is not None:
                 states.append(step.state)
                 if step.parent is not None:
                     costs.append(cost.of_actions(task, step.actions))
                 step = step.parent
-            return Trajectory(number, task.goal, states[::-1], Ending.SOLVED, costs[::-1])
+            return Trajectory(number, found.goal, states[::-1], Ending.SOLVED, costs[::-1])
     return None
 
 

@@ -418,13 +418,23 @@ class Trainer:
     def _search(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         """Trajectories found by search, where rollouts failed."""
         spec = self.spec
-        failed = [t.task for t in trajectories if t.ending is not Ending.SOLVED][: spec.searches]
+        failed = [t for t in trajectories if t.ending is not Ending.SOLVED][: spec.searches]
+        in_parts = self.configuration.lookahead.goals_in_sight is not None
         guide: Policy = self.policy()
         if spec.search_by == "goal-count":
             guide = GoalCountPolicy(self.random["search"], self.configuration.lookahead)
         found = (
-            search(guide, self.tasks[number], number, spec.search_decisions, self.cost, self._check)
-            for number in failed
+            search(
+                guide,
+                self.tasks[entry.task],
+                entry.task,
+                spec.search_decisions,
+                self.cost,
+                self._check,
+                goal=entry.goal if in_parts else None,
+                state=entry.states[0] if in_parts else None,
+            )
+            for entry in failed
         )
         return [trajectory for trajectory in found if trajectory is not None]
 

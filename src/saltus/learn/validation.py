@@ -79,7 +79,7 @@ def measure(
             dead_end_rule=rule,
             dead_ends=DeadEnds(task, task.goal, policy.lookahead.roles),
             frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
-            goals_in_sight=GoalsInSight.when_playing(policy.lookahead, task.goal, task.initial_state),
+            goals_in_sight=GoalsInSight.of(policy.lookahead, task.goal, task.initial_state),
         )
         for task in tasks
     ]

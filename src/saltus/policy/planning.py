@@ -258,7 +258,7 @@ class _Planning:
     def greedy(self, *, search: bool, share: float) -> Iterator[Progress]:
         """The rollout, for a share of the time and as long as it is making progress; if a search follows, only until it
         has stalled, and its decisions are the first nodes of the search, unless they see a part of the goal only."""
-        goals_in_sight = GoalsInSight.when_playing(self.policy.lookahead, self.task.goal, self.task.initial_state)
+        goals_in_sight = GoalsInSight.of(self.policy.lookahead, self.task.goal, self.task.initial_state)
         rollout = Rollout(
             self.task,
             take_goals=self.take_goals,

@@ -202,9 +202,13 @@ class Rollout:
 
     def _pick(self, decision: Decision) -> tuple[int, State] | None:
         tree = decision.tree
-        if self.take_goals and tree.nearest_goal is not None:
-            return tree.nearest_goal, tree.state_of(tree.nearest_goal)
         before = len(self.dead_ends)
+        if self.take_goals and tree.nearest_goal is not None:
+            reached = tree.state_of(tree.nearest_goal)
+            # With all goals in sight, nothing is left to reach.
+            is_tested = self.goals_in_sight is not None and self.dead_end_rule is DeadEndRule.AVOID
+            if not is_tested or self.goal.holds(reached) or reached not in self.dead_ends:
+                return tree.nearest_goal, reached
         postponed: list[tuple[int, State]] = []
         for candidate in self.chooser.order(decision.q):
             successor = tree.state_of(candidate + 1)

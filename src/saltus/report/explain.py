@@ -61,7 +61,7 @@ def trace(
         task,
         dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
         frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
-        goals_in_sight=GoalsInSight.when_playing(policy.lookahead, task.goal, task.initial_state),
+        goals_in_sight=GoalsInSight.of(policy.lookahead, task.goal, task.initial_state),
     )
     names = _Names()
     counted = policy.cost.counted if isinstance(policy, LearnedPolicy) else None

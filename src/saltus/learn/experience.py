@@ -133,11 +133,12 @@ def collect(
 
 
 def _ending_of(part: Trajectory, rollout: Rollout, *, is_last: bool) -> Ending | None:
-    """How a part of a rollout ended: what it saw of the goal may be reached where the rollout goes on or is cut off,
-    but not in a dead end."""
-    if is_last and rollout.ending is not None:
-        return rollout.ending
-    return Ending.SOLVED if part.goal.holds(part.states[-1]) else None
+    """How a part of a rollout ended: what it saw of the goal is reached if it holds, unless the rollout ended in a dead
+    end there."""
+    ending = rollout.ending if is_last else None
+    if ending in (Ending.DEAD_END, Ending.PROVEN_DEAD_END):
+        return ending
+    return Ending.SOLVED if part.goal.holds(part.states[-1]) else ending
 
 
 def search(

@@ -566,7 +566,7 @@ public:
     // update, two of the norm if there is one.
     void begin(std::int64_t nodes, std::int64_t embedding, double sharpness, const nb::list& groups,
                const nb::list& weights, bool keep, std::int32_t threads) {
-        ready_ = false;
+        ready_ = backward_ = false;
         std::vector<TrainingGroup> found;
         relations_.clear();
         arity_.clear();
@@ -588,16 +588,22 @@ public:
     }
 
     void forward() {
-        require(ready_, "begin has not been called");
+        require(ready_ && !backward_, "begin has not been called");
         nb::gil_scoped_release release;
         pass_.forward(weights_);
     }
 
-    void read(Matrix<float> output) const {
+    // Embeddings; without gradients to come, the weights are let go.
+    void read(Matrix<float> output) {
         const auto values = pass_.embeddings();
         require(ready_ && output.size() == values.size(), "sizes do not fit");
         std::copy(values.begin(), values.end(), output.data());
+        if (pass_.keeps()) return;
+        ready_ = false;
+        held_ = nb::list();
     }
+
+    std::int64_t bytes() const { return pass_.bytes(); }
 
     void begin_backward(Matrix<const float> gradient) {
         require(ready_ && pass_.keeps(), "nothing was kept");
@@ -888,6 +894,7 @@ void define_network(nb::module_& module) {
         .def("begin", &BoundTraining::begin, "nodes"_a, "embedding"_a, "sharpness"_a, "groups"_a, "weights"_a, "keep"_a,
              "threads"_a)
         .def("forward", &BoundTraining::forward)
+        .def_prop_ro("bytes", &BoundTraining::bytes)
         .def("read", &BoundTraining::read, "output"_a.noconvert())
         .def("begin_backward", &BoundTraining::begin_backward, "gradient"_a.noconvert())
         .def("backward", &BoundTraining::backward)

@@ -82,7 +82,7 @@ private:
 // The test by joins for one state after another, where many ground rules make joins slow: what showed that the goal can
 // be reached from earlier states often shows it for the next one, too. The ground rules by which joins have reached
 // atoms are kept and tried first, each with the rule that leads back, if there is one: states differ in where something
-// has moved to. Answers are those of `relaxed_reaches`, but for fewer that are missing.
+// has moved to. Answers are those of `relaxed_reaches`, except that fewer remain open.
 class RelaxedProof {
 public:
     // At most `limit` atoms are kept in rules; once there are so many, it forgets them and begins anew.

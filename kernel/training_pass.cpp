@@ -252,6 +252,18 @@ std::span<const float> TrainingPass::embeddings() const {
     return {x_.data(), static_cast<std::size_t>(shape_.nodes * shape_.embedding)};
 }
 
+std::int64_t TrainingPass::bytes() const {
+    std::int64_t floats = 0;
+    for (const Floats* entry :
+         {&x_, &highest_, &sums_, &transposed_, &partials_, &gradient_, &before_, &spread_, &slots_})
+        floats += entry->size();
+    for (const Layer& layer : memory_)
+        for (const Floats* entry :
+             {&layer.x, &layer.joined, &layer.inverse, &layer.hidden, &layer.share, &layer.inner, &layer.change})
+            floats += entry->size();
+    return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
 void TrainingPass::begin_backward(const TrainingWeights& weights, std::span<const float> gradient) {
     const std::int64_t size = shape_.embedding;
     const std::int64_t node_floats = tile_count(shape_.nodes) * kTileRows * size;

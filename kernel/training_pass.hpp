@@ -77,6 +77,9 @@ public:
     std::int64_t layers() const { return layer_; }  // forward() less backward()
     bool keeps() const { return keep_; }
 
+    // Memory that is kept for the next batch.
+    std::int64_t bytes() const;
+
 private:
     // A relation with atoms.
     struct Relation {

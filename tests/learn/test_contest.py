@@ -373,7 +373,7 @@ def test_a_winner_that_plays_no_worse_with_less_to_see_keeps_to_it(
     contest.play()
     assert contest.state.winner == chosen
     assert contest.policy.read_text().split()[0] == chosen
-    assert contest.state.origin(chosen) == "iw-free-dead-ends"
+    assert contest.state.lineage(chosen)[-1] == "iw-free-dead-ends"
     kept = contest.state.candidate("iw-free-dead-ends-short").configuration.lookahead
     assert (kept.max_better, kept.max_encoded) == (32, 2000)
     last = contest.state.candidates[-1]
@@ -740,3 +740,33 @@ def test_where_time_is_short_those_that_look_for_dead_ends_are_tried(ferries: Pa
     assert [line for line in warnings if "too short" in line] == [
         "the time limit is too short for 8 candidates; left out: aiw-free, iw-free, aiw, iw"
     ]
+
+
+def test_a_winner_that_is_stable_with_one_goal_in_sight_ends_the_contest(ferries: Path, tmp_path: Path) -> None:
+    def solves(name: str, episode: int) -> Validation:
+        return validation(episode, 10, 10 if "one-goal" in name else 5 + (name == "iw"))
+
+    contest = opened(ferries, tmp_path / "out", Script(solves), 400)
+    contest.play()
+    kinds = [entry.kind for entry in contest.state.rounds]
+    assert kinds == ["halving"] * 3 + ["winner", "sight", "trees", "roles"]
+    assert contest.state.winner == "iw-one-goal"
+    assert contest.state.ended_by == "the winner's last validations solved every problem, and plans got no shorter"
+    assert contest.state.used < 400
+
+
+def test_a_winner_with_one_goal_in_sight_that_is_incomplete_is_tried_with_frozen_goals(
+    ferries: Path, tmp_path: Path
+) -> None:
+    """These exclude each other: both tries go back to the candidate that saw all goals."""
+
+    def solves(name: str, episode: int) -> Validation:
+        return validation(episode, 10, 8 if "one-goal" in name else 5 + (name == "iw"))
+
+    contest = opened(ferries, tmp_path / "out", Script(solves), seed=3)
+    contest.play()
+    (restart,) = (entry for entry in contest.state.rounds if entry.kind == "restart")
+    assert list(restart.targets) == ["iw-seed-4", "iw-frozen"]
+    assert contest.state.candidate("iw-frozen").start == "iw"
+    assert contest.state.candidate("iw-seed-4").configuration.lookahead.goals_in_sight is None
+    assert contest.state.winner == "iw-one-goal"

@@ -221,8 +221,26 @@ def test_what_does_not_fit_is_refused() -> None:
     for call in (passed.backward, lambda: passed.add_gradients(weights[:-1])):
         with pytest.raises(ValueError, match="training"):
             call()
+    with pytest.raises(ValueError, match="training"):
+        passed.forward()
+    passed.begin(*good)  # what an unfinished pass left does not count
+    passed.forward()
+    for call in (passed.backward, lambda: passed.add_gradients(weights)):
+        with pytest.raises(ValueError, match="training"):
+            call()
     with pytest.raises(ValueError, match="instruction"):
         _kernel.TrainingPass("sse9")
+
+
+def test_large_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = trained(network_of("ad", embedding=16))
+    layout = make_layout(random_batch(3, ARITIES, "ad"), ARITIES)
+    kernel_pass._FREE.clear()
+    network(layout).q.sum().backward()
+    assert [entry.bytes > 0 for entry in kernel_pass._FREE] == [True]
+    monkeypatch.setattr(kernel_pass, "MOST_BYTES", kernel_pass._FREE[0].bytes - 1)
+    network(layout).q.sum().backward()
+    assert kernel_pass._FREE == []
 
 
 def test_training_uses_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.policy.test_goal_by_goal import Confused, lamps
 from tests.policy.test_planning import last
+from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError
 from saltus.learn.validation import measure
@@ -18,7 +19,7 @@ from saltus.policy import Limits, Outcome, Rollout
 from saltus.policy.rollout import Ending, run_rollout
 from saltus.policy.sight import MOST_JUMPS, GoalsInSight, missing_literals
 from saltus.report.explain import trace
-from saltus.task import Goal, State, validate
+from saltus.task import Goal, State, Task, validate
 
 
 class Seeing(Confused):
@@ -65,13 +66,16 @@ def test_goals_are_put_off_and_come_again() -> None:
     assert sight.goal.positive.tolist() == [1, 2]
     assert sight.put_off(nothing)
     assert sight.goal.positive.tolist() == [3]
-    assert not sight.put_off(nothing)
-    assert sight.put_off(nothing, again=True)
+    assert sight.put_off(nothing)  # all were put off for the first time
     assert sight.goal.positive.tolist() == [1, 2]
     assert [sight.see(nothing) for _ in range(MOST_JUMPS)] == [False] * (MOST_JUMPS - 1) + [True]
     assert sight.goal.positive.tolist() == [3]
     assert sight.see(state_of({3}))  # reached: all others are in sight again
     assert sight.goal.positive.tolist() == [1, 2, 3]
+    assert sight.put_off(state_of({3}))
+    assert not sight.is_exhausted
+    assert not sight.put_off(state_of({3}))
+    assert sight.is_exhausted
 
 
 @pytest.mark.parametrize("goals", [1, 2])
@@ -104,6 +108,47 @@ def test_a_rollout_ends_where_no_goal_in_sight_leads_on() -> None:
     assert rollout.ending is not None
     assert rollout.ending is not Ending.SOLVED
     assert len(steps) == 1
+
+
+def mover(places: int, goals: int) -> Task:
+    """One thing that can be at one place at a time, and is to be at several."""
+    domain = domain_of("""(define (domain mover) (:predicates (at ?x) (place ?x))
+      (:action go :parameters (?x ?y) :precondition (and (at ?x) (place ?y)) :effect (and (at ?y) (not (at ?x)))))""")
+    names = [f"o{i}" for i in range(places)]
+    wanted = " ".join(f"(at o{i})" for i in range(1, goals + 1))
+    return task_of(
+        domain,
+        f"(define (problem m) (:domain mover) (:objects {' '.join(names)})"
+        f" (:init (at o0) {' '.join(f'(place {name})' for name in names)}) (:goal (and {wanted})))",
+    )
+
+
+@pytest.mark.parametrize("goals", [2, 4])
+def test_every_rollout_ends(goals: int) -> None:
+    """Also where goals exclude each other, and there are more states than jumps for a goal."""
+    task = mover(80, goals)
+    end = last(Seeing(1), task, Limits(max_jumps=5000), search=False)
+    assert (end.outcome, end.detail) == (Outcome.FAILED, "stuck")
+    assert (end.jumps or 0) <= 2 * (goals + 2) * goals * MOST_JUMPS
+
+
+def test_what_is_proven_is_proven_with_few_goals_in_sight() -> None:
+    """The second goal is out of reach, and the only successor reaches the first one."""
+    domain = domain_of("""(define (domain d) (:predicates (a) (b) (c) (never))
+      (:action one :parameters () :effect (a))
+      (:action two :parameters () :effect (c))
+      (:action three :parameters () :precondition (never) :effect (b)))""")
+    task = task_of(domain, "(define (problem p) (:domain d) (:init) (:goal (and (a) (b))))")
+    for policy in (Confused(), Seeing(1)):
+        policy.lookahead = replace(policy.lookahead, dead_ends="relaxed")
+        end = last(policy, task, search=True)
+        assert (end.outcome, end.detail, end.unsolvable) == (Outcome.FAILED, "proven dead end", True)
+
+
+def test_impossible_goals_are_seen_whole() -> None:
+    task = lamps(2, places=2)
+    impossible = Goal(task.goal.positive, impossible=True)
+    assert GoalsInSight.of(Seeing(1).lookahead, impossible, task.initial_state) is None
 
 
 def test_a_rollout_that_sees_few_goals_stalls_and_a_search_follows() -> None:

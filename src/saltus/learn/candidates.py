@@ -59,7 +59,7 @@ CPU = (
     "training.batch=16",
     "training.learning_rate=2e-3",
     "training.learning_rate_episodes=1200",
-    "training.validate_every=10",
+    "training.validate_every=20",
 )
 """What they have in common on a CPU, where gradient steps take most of the time."""
 
@@ -93,6 +93,11 @@ class Candidate:
         """The resolved configuration."""
         return load_configuration(self.config, self.settings)
 
+    @property
+    def sees_one_goal(self) -> bool:
+        """Whether it is a variant that `with_one_goal` made, or one of that."""
+        return bool(self.start) and self.configuration.lookahead.goals_in_sight == 1
+
     def restarted(self) -> Candidate:
         """The same candidate with another seed."""
         return Candidate(f"{self.name}-seed-{self.seed + 1}", self.config, self.settings, self.seed + 1)
@@ -102,7 +107,8 @@ class Candidate:
         return self._variant("frozen", "lookahead.frozen_goals=strong")
 
     def with_one_goal(self) -> Candidate | None:
-        """The candidate's policy with one missing goal in sight at a time; None if the user's settings say how many."""
+        """The candidate's policy with one missing goal in sight at a time; None if the user's settings say how many, or
+        exclude it."""
         if self.configuration.lookahead.goals_in_sight is not None:
             return None
         return self._variant("one-goal", "lookahead.goals_in_sight=1")
@@ -175,7 +181,7 @@ def candidates_for(
 def most_able(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     """So many of the candidates, in their order, to try where time is short: those that look for dead ends first.
 
-    These learn in every domain in which the others do, more slowly, and in some in which the others never begin to.
+    These learn nearly wherever the others do, more slowly, and in some domains in which the others never begin to.
     """
     order = sorted(candidates, key=lambda entry: entry.configuration.lookahead.dead_ends != "relaxed")
     return [entry for entry in candidates if entry in order[:count]]

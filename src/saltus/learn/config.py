@@ -76,7 +76,7 @@ class TrainingSpec:
     # Departure: the paper has no such average. The defaults have none either, only contests and some bundled policies.
     average: float = 0.0
     """Decay per gradient step of an average of the weights, which then is the policy; 0 uses the weights themselves. In
-    the first steps the decay is smaller, so that the weights at the start are soon forgotten."""
+    the first steps the decay is smaller, so that random weights at the start are soon forgotten."""
     temperature: float = 1.0
     """Temperature of the Boltzmann exploration at the start."""
     temperature_end: float = 0.1

@@ -4,8 +4,8 @@ Takes a folder of problems; gives the folder of a policy. Every candidate (`cand
 `candidates/NAME`, trained by jobs in processes of their own. Successive halving: all train for equal shares of the
 time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
 not steadily, it is also tried with another seed and, if it does not solve everything, with frozen goals, and the best
-is kept. Before that, it is validated with smaller trees and with few objects of every role, and keeps to that if it
-plays no worse.
+is kept. Before that, it learns for a while with one goal in sight at a time, and is validated with smaller trees and
+with few objects of every role; it keeps to what makes it play better, or no worse with smaller trees.
 
     contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
     policy.safetensors    the best policy so far, of whichever run
@@ -168,12 +168,13 @@ class Contest:
         kinds = [entry.kind for entry in state.rounds]
         alone = state.contestants[0] if len(state.contestants) == 1 else ""
         least = 1.0 if state.budget.unit == "episodes" else self._overhead(state.contestants) + LEAST_SHARE
-        base = alone and state.origin(alone)
-        may_vary = left >= least and (base in state.stable or (alone and WINNER in kinds))
+        lineage = state.lineage(alone) if alone else []
+        is_stable = any(name in state.stable for name in lineage)
+        may_vary = left >= least and (is_stable or (alone and WINNER in kinds))
         if may_vary and self._add_variant(alone, kinds):
             self._save()
             return
-        if base in state.stable:
+        if is_stable:
             state.ended_by = STABLE
         elif left < least and kinds:
             state.ended_by = TIME_LIMIT
@@ -181,11 +182,11 @@ class Contest:
             self._add_round(HALVING, state.contestants, left, halvings(len(state.contestants)) + 2)
         elif alone and WINNER not in kinds and alone not in state.finished:
             self._add_round(WINNER, state.contestants, left, 2)
-        elif alone and RESTART not in kinds and needs_restart(self._standings[base]):
+        elif alone and RESTART not in kinds and needs_restart(self._standings[self._learned(lineage)]):
             winner = state.candidate(alone)
-            # One goal in sight helps a policy that knows its way, not one that begins.
-            again = state.candidate(base) if winner.configuration.lookahead.goals_in_sight is not None else winner
-            frozen = None if self._standings[alone].is_complete else winner.with_frozen_goals()
+            # One goal in sight helps a policy that knows its way, not one that begins, and excludes frozen goals.
+            again = state.candidate(lineage[-1]) if winner.sees_one_goal else winner
+            frozen = None if self._standings[alone].is_complete else again.with_frozen_goals()
             self._add([entry for entry in (again.restarted(), frozen) if entry is not None])
             goes_on = self.slots > 1 and alone not in state.finished
             self._add_round(RESTART, state.contestants[not goes_on :], left, 1)
@@ -194,6 +195,11 @@ class Contest:
         else:
             state.ended_by = DONE
         self._save()
+
+    def _learned(self, lineage: Sequence[str]) -> str:
+        """The run that learned the policy of the first one: others are validated with less to see, and hardly learn."""
+        seeing = [name for name in lineage if self.state.candidate(name).sees_one_goal]
+        return seeing[-1] if seeing else lineage[-1]
 
     def _add_variant(self, alone: str, kinds: Sequence[str]) -> bool:
         """Adds a round in which the policy of the only run left is validated with less to see, if one is to come. With

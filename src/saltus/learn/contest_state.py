@@ -47,10 +47,11 @@ class Budget:
 
 @dataclass
 class Round:
-    """Some candidates that train for equal shares."""
+    """Some runs that train, each up to a target."""
 
     kind: str
-    """halving: the better half goes on; winner: the winner goes on; trees: it is validated with smaller trees; roles:
+    """halving: the better half goes on; winner: the winner goes on; sight: it learns with one missing goal in sight at
+    a time; trees: it is validated with smaller trees; roles:
     with few objects of every role; restart: it is tried with another seed, or with frozen goals; last: the best goes
     on."""
     targets: dict[str, float]
@@ -94,11 +95,12 @@ class ContestState:
         """The candidate of that name."""
         return next(entry for entry in self.candidates if entry.name == name)
 
-    def origin(self, name: str) -> str:
-        """The candidate that was trained: `name`, or the one whose policy it began with."""
-        while start := self.candidate(name).start:
-            name = start
-        return name
+    def lineage(self, name: str) -> list[str]:
+        """The candidate, the one whose policy it began with, and so on."""
+        found = [name]
+        while start := self.candidate(found[-1]).start:
+            found.append(start)
+        return found
 
     def write(self, folder: Path) -> None:
         """Writes `contest.json`."""

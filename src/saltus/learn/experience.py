@@ -93,7 +93,7 @@ def collect(
     starts: Sequence[State] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> list[Trajectory]:
-    """One trajectory per number of a task, run in parallel with Boltzmann exploration.
+    """Trajectories of one rollout per number of a task, run in parallel with Boltzmann exploration.
 
     They begin in the states `starts` (default: in the initial states). A policy that sees few goals at a time makes
     several one after the other, each to the goals that it saw then. `check` is called before every jump; what it raises

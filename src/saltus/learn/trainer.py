@@ -447,9 +447,9 @@ class Trainer:
                 self.original.add(
                     transitions_of(trajectory, trajectory.goal, 0, last, reached=solved, discount=spec.discount)
                 )
-        self.hindsight.add(
-            hindsight_transitions(trajectories, self.tasks, self.subgoals, spec, self.random["hindsight"])
-        )
+        # What was in sight and is reached in a dead end must not be praised.
+        praised = [t for t in trajectories if t.ending is not Ending.DEAD_END or not t.goal.holds(t.states[-1])]
+        self.hindsight.add(hindsight_transitions(praised, self.tasks, self.subgoals, spec, self.random["hindsight"]))
 
     def _learn(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> tuple[float, Means]:
         """Seconds waited for batches, and the means of the losses."""

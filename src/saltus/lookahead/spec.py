@@ -72,9 +72,9 @@ class LookaheadSpec:
     no test. Trees do not depend on it; policies prefer jumps after which it holds. A key: for domains in which the
     order of goals matters."""
     goals_in_sight: int | None = None
-    """Largest number of missing goals that a policy sees at a time when it plays; the others wait until these are
-    reached, or have not been for some jumps. Trees depend on the goals that are seen. None: all goals. A key: for
-    problems with many more goals than those of training."""
+    """Largest number of missing goals that a policy sees at a time when it plays or explores; the others wait until
+    these are reached, or have not been for some jumps. Trees depend on the goals that are seen. None: all goals. A key:
+    for problems with many more goals than those of training."""
     roles: int | None = None
     """Largest number of objects of the same role that trees and graphs show; the others wait, and those that come first
     stand for them. Objects have the same role if nothing but their names tells them apart. None: all objects. A key:

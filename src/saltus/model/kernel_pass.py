@@ -36,7 +36,10 @@ _FREE: list[_kernel.TrainingPass] = []
 atexit.register(_FREE.clear)  # the kernel's objects must not outlive it
 
 MOST_FREE = 2
-"""Passes that are kept: one with gradients and one without."""
+"""Passes that are kept. Those of a step follow each other and need one; a test of the loss may need two."""
+
+MOST_BYTES = 500_000_000
+"""Memory of a pass above which it is not kept."""
 
 
 def is_trained_by_kernel(network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> bool:
@@ -60,7 +63,10 @@ class KernelPass:
         self.before_layer = network.before_layer
         self.shape = layout.node_count, network.spec.embedding
         self.layers = 0
-        self._pass = _FREE.pop() if _FREE else _kernel.TrainingPass(INSTRUCTIONS)
+        try:
+            self._pass = _FREE.pop()
+        except IndexError:
+            self._pass = _kernel.TrainingPass(INSTRUCTIONS)
         self._pass.begin(
             *self.shape,
             network.spec.sharpness,
@@ -98,6 +104,6 @@ class KernelPass:
             self.before_layer()
 
     def _give_back(self) -> None:
-        if len(_FREE) < MOST_FREE:
+        if len(_FREE) < MOST_FREE and self._pass.bytes <= MOST_BYTES:
             _FREE.append(self._pass)
         del self._pass

@@ -3,7 +3,7 @@
 `Rollout` is a policy playing a task, as a state machine: it asks for a decision and takes a jump. `run_rollout` runs
 one rollout as a generator; `run_rollouts` runs many side by side, so that the network sees all of their trees at once.
 Training, planning and benchmarking use the same loop. As in the paper's section "Testing", a rollout never jumps to a
-state that it has visited.
+state that it has visited; one that sees few goals at a time (`sight.py`) may, once others are in sight.
 
 Departure: planning takes a goal state of the tree whatever its Q-value (`take_goals`). The paper takes the best
 Q-value, which may leave a goal in sight for later, or for ever. Exploration and `--protocol paper` do as the paper.
@@ -62,7 +62,8 @@ class Ending(StrEnum):
     PROVEN_DEAD_END = "proven dead end"
     """The goal cannot be reached from the state, nor from any state that can be reached from it."""
     STUCK = "stuck"
-    """Every state of the tree has been visited, or is a dead end that the rollout avoids."""
+    """Every state of the tree has been visited, or is a dead end that the rollout avoids; or no goal in sight was
+    reached."""
 
 
 class DeadEndRule(StrEnum):
@@ -182,10 +183,12 @@ class Rollout:
         self.visited.add(tree.up_to_walks(self.state))
         found = self._pick(decision)
         if found is None:
-            if self.ending is None and self.goals_in_sight is not None and self.goals_in_sight.put_off(self.state):
+            if self.ending is None and len(tree) == 1 and not tree.truncated:
+                self.ending = Ending.DEAD_END
+            elif self.ending is None and self.goals_in_sight is not None and self.goals_in_sight.put_off(self.state):
                 self.visited = StateSet()
             elif self.ending is None:
-                self.ending = Ending.DEAD_END if len(tree) == 1 and not tree.truncated else Ending.STUCK
+                self.ending = Ending.STUCK
             return None
         node, successor = found
         solved = tree.reaches_goal(node) if self.goals_in_sight is None else self.goal.holds(successor)
@@ -196,19 +199,22 @@ class Rollout:
             self.ending = Ending.SOLVED
         elif self.dead_end_rule is DeadEndRule.END and is_dead_end(self.task, successor, self.goal):
             self.ending = Ending.DEAD_END
-        elif self.goals_in_sight is not None and self.goals_in_sight.see(successor):
-            self.visited = StateSet()
+        elif self.goals_in_sight is not None:
+            if self.goals_in_sight.see(successor):
+                self.visited = StateSet()
+            elif self.goals_in_sight.is_exhausted:
+                self.ending = Ending.STUCK
         return step
 
     def _pick(self, decision: Decision) -> tuple[int, State] | None:
         tree = decision.tree
-        before = len(self.dead_ends)
         if self.take_goals and tree.nearest_goal is not None:
             reached = tree.state_of(tree.nearest_goal)
             # With all goals in sight, nothing is left to reach.
             is_tested = self.goals_in_sight is not None and self.dead_end_rule is DeadEndRule.AVOID
             if not is_tested or self.goal.holds(reached) or reached not in self.dead_ends:
                 return tree.nearest_goal, reached
+        before = len(self.dead_ends)
         postponed: list[tuple[int, State]] = []
         for candidate in self.chooser.order(decision.q):
             successor = tree.state_of(candidate + 1)

@@ -53,7 +53,11 @@ class GoalsInSight:
         """Largest number of missing literals in sight."""
         self.goal = whole
         """What is in sight."""
+        self.is_exhausted = False
+        """Whether every missing goal has been put off since the number of goals that hold was a new best."""
         self._jumps = 0
+        self._best = whole.count(state)
+        self._has_new_best = True
         self._put_off: set[Literal] = set()
         self._choose(state)
 
@@ -62,27 +66,36 @@ class GoalsInSight:
         cls, spec: LookaheadSpec, whole: Goal, state: State, rng: np.random.Generator | None = None
     ) -> GoalsInSight | None:
         """For a policy with this lookahead; None if it sees all goals."""
-        return None if spec.goals_in_sight is None else cls(whole, spec.goals_in_sight, state, rng)
+        if spec.goals_in_sight is None or whole.impossible:
+            return None
+        return cls(whole, spec.goals_in_sight, state, rng)
 
     def see(self, state: State) -> bool:
         """Takes the state after a jump; returns whether something else is in sight now."""
         self._jumps += 1
         if self.goal.holds(state):
-            self._put_off.clear()
-            self._choose(state)
-            return True
-        return self._jumps >= MOST_JUMPS and self.put_off(state, again=True)
+            if (count := self.whole.count(state)) > self._best:
+                self._best, self._has_new_best = count, True
+                self._put_off.clear()
+            return self._choose(state)
+        return self._jumps >= MOST_JUMPS and self.put_off(state)
 
-    def put_off(self, state: State, *, again: bool = False) -> bool:
-        """Puts off what is missing of the goals in sight; returns whether others are in sight now. With `again`, those
-        put off before come again once there are no others."""
+    def put_off(self, state: State) -> bool:
+        """Puts off what is missing of the goals in sight; returns whether others are in sight now."""
         self._put_off.update(missing_literals(self.goal, state))
-        if again and self._put_off.issuperset(missing_literals(self.whole, state)):
-            self._put_off.clear()
         return self._choose(state)
 
     def _choose(self, state: State) -> bool:
-        others = [literal for literal in missing_literals(self.whole, state) if literal not in self._put_off]
+        """Takes the next goals in sight. Those put off come again once there are no others, but only if more goals have
+        held since than ever before: so every rollout ends, or stops at a limit."""
+        missing = missing_literals(self.whole, state)
+        if missing and self._put_off.issuperset(missing):
+            if not self._has_new_best:
+                self.is_exhausted = True
+                return False
+            self._has_new_best = False
+            self._put_off.clear()
+        others = [literal for literal in missing if literal not in self._put_off]
         if not others:
             return False
         if self.rng is not None:

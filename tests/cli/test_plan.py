@@ -84,6 +84,19 @@ def test_the_record_of_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert record["method"] == "goal-count"
 
 
+def test_it_is_said_whether_a_plan_was_improved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_suite(tmp_path / "ferry", "ferry", "validation", 1)
+    ferry = [str(tmp_path / "ferry" / "domain.pddl"), str(tmp_path / "ferry" / "validation" / "p001.pddl")]
+    file = ["--plan-file", str(tmp_path / "plan")]
+    for task, policy, text in (
+        (BLOCKS, "blocksworld", "; no better one was found"),
+        (ferry, "goal-count", "; improved "),
+    ):
+        capsys.readouterr()
+        assert run(["plan", *task, *file, "--improve", "--policy", policy]) == ExitCode.SUCCESS
+        assert text in capsys.readouterr().out.splitlines()[0]
+
+
 def test_improved_plans_are_numbered_with_falling_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_suite(tmp_path / "ferry", "ferry", "validation", 1)
     task = [str(tmp_path / "ferry" / "domain.pddl"), str(tmp_path / "ferry" / "validation" / "p001.pddl")]

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from tests.conftest import ROOT
 from tests.learn.small import small_tasks
 from tests.learn.test_run import FAST, SWITCHES, options, suite, wait_until
 from tests.process.doubles import PROGRAM
@@ -588,6 +589,22 @@ class TestRefused:
             open_contest(ferries, played, budget=Budget(5), resume=True, device="cpu")
         with pytest.raises(ConfigurationError, match="already holds a run"):
             open_contest(ferries, played, device="cpu")
+
+    def test_other_problems(self, ferries: Path, played: Path, tmp_path: Path) -> None:
+        """The folder may have moved, but its problems are the same; nothing is written otherwise."""
+        before = (played / "contest.json").read_bytes()
+        options = ["generate", "ferry", "--split", "training", "--count", "4", "--seed", "5"]
+        assert command([*options, "--out", str(tmp_path / "other")]) == 0
+        for folder in (tmp_path / "other", ROOT / "examples" / "gardener"):
+            with pytest.raises(ConfigurationError, match="other problems"):
+                open_contest(folder, played, resume=True, device="cpu")
+        assert (played / "contest.json").read_bytes() == before
+        shutil.copytree(ferries, tmp_path / "moved")
+        open_contest(tmp_path / "moved", played, resume=True, device="cpu")
+        values = json.loads(before)
+        del values["digest"]
+        (played / "contest.json").write_text(json.dumps(values))  # of an earlier version
+        open_contest(ferries, played, resume=True, device="cpu")
 
     @pytest.mark.parametrize(
         ("old", "new", "words"),

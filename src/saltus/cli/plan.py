@@ -348,7 +348,11 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
         jumps = f"{rollout_text(figures)} {reached}; {searched}"
     if result.outcome.is_solved and result.plan is not None and result.cost is not None:
         cost = cost_text(result.cost, unit_cost=result.unit_cost)
-        output.result(f"plan found ({figures.found_by}): {plural(len(result.plan), 'action')}, cost {cost}")
+        better = writer.written - 1
+        improved = (
+            f"; {f'improved {better:,} times' if better > 0 else 'no better one was found'}" if job.improve else ""
+        )
+        output.result(f"plan found ({figures.found_by}): {plural(len(result.plan), 'action')}, cost {cost}{improved}")
         output.result(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""

@@ -22,7 +22,7 @@ from saltus.learn.contest import FAILED, STARTUP, Contest, RunJob, share_of
 from saltus.learn.contest_state import Budget, ContestState
 from saltus.learn.folder import NumberedPolicies, RunFolder
 from saltus.learn.larger import grow_tasks
-from saltus.learn.problems import NEGATIVE_GOALS, Problems, listed_problems, load_problems
+from saltus.learn.problems import NEGATIVE_GOALS, Problems, digest_of, listed_problems, load_problems
 from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
 from saltus.model.device import find_device
@@ -78,6 +78,9 @@ def open_contest(
     place, root = find_device(device), Path(out)
     suite = find_suite(folder)
     if resume:
+        known, given = ContestState.read(root), load_problems(folder, load_configuration(None, READING))
+        if known.digest not in ("", digest_of(given.training)):
+            raise ConfigurationError(f"--resume: the contest was started with other problems than those in {folder}")
         state = resumed(root, str(Path(folder).resolve()), settings, seed, budget)
     else:
         RunFolder(root).check_new()
@@ -105,7 +108,7 @@ def open_contest(
             candidates = chosen
         names = [entry.name for entry in candidates]
         state = ContestState(str(Path(folder).resolve()), seed or 0, list(settings), limit, candidates, names)
-        state.used = used
+        state.used, state.digest = used, digest_of(problems.training)
         state.write(root)
     return Contest(
         state,

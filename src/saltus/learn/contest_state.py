@@ -90,6 +90,8 @@ class ContestState:
     """Why the winner won; empty as long as nothing has been validated."""
     ended_by: str = ""
     """What ended the contest; empty as long as it goes on."""
+    digest: str = ""
+    """Hash of the training problems, since folders move and change; empty in files of earlier versions."""
 
     def candidate(self, name: str) -> Candidate:
         """The candidate of that name."""
@@ -116,6 +118,7 @@ class ContestState:
             values = parse_json(read_whole(path, SETTINGS_BYTES))
             if values.pop("version", None) != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
+            values.setdefault("digest", "")
             for entry in fields(cls):
                 if entry.name not in values:
                     raise DamageError(f"{entry.name}: missing")

@@ -246,7 +246,8 @@ class Contest:
             text = {WINNER: f"{names[0]} goes on", LAST: f"{names[0]} goes on"}.get(
                 kind, f"{new}: another try, since the winner is unsteady or does not solve everything"
             )
-        each = f"; {share:,.0f} {self.state.budget.symbol} each" if active else ""
+        amount = f"{share:,.0f} {self.state.budget.symbol}"
+        each = f"; {amount}{' each' if len(active) > 1 else ''}" if active else ""
         self._say("round", f"round {len(self.state.rounds)}: {text}{each}")
 
     def _play_round(self, current: Round) -> None:

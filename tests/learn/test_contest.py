@@ -692,6 +692,21 @@ def test_a_configuration_bypasses_the_contest(suite: Path, tmp_path: Path) -> No
     assert (tmp_path / "out" / "config.json").exists()
 
 
+def test_an_interrupted_contest_says_so_and_goes_on(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    settings = short(
+        "lookahead.kind=aiw", "searches=0", "steps=20", "checkpoint_every=1", episodes=100_000
+    )  # it cannot end by itself
+    arguments = [*PROGRAM, "train", str(suite), "--out", str(out), "--time-limit", "10h", *settings]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: any(path.stat().st_size for path in out.glob("candidates/*/log.jsonl")))
+    process.send_signal(signal.SIGINT)
+    shown, errors = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in errors) == (130, False)
+    assert "to continue: the same command with --resume" in shown
+    assert not comparable(out)["ended_by"]
+
+
 def test_a_killed_contest_goes_on(suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     settings = short("lookahead.kind=aiw", "searches=0", "steps=20", "checkpoint_every=1", episodes=3)

@@ -29,6 +29,7 @@ from saltus.learn.folder import RunFolder
 from saltus.learn.problems import hold_out, spread
 from saltus.learn.validation import Coverage, Validation
 from saltus.model.policy_file import load_policy_file
+from saltus.policy.exit_codes import ExitCode
 
 FAST = ["steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "larger_problems=0", "validation_jumps=4"]
 
@@ -267,7 +268,7 @@ def test_signals_save_and_end_the_run(suite: Path, tmp_path: Path, number: int) 
     wait_until(lambda: log.exists() and log.read_text().count("\n") >= 2)
     process.send_signal(number)
     shown, errors = process.communicate(timeout=60)
-    assert process.returncode == 0
+    assert process.returncode == (ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.SUCCESS)
     assert "stopped by" in shown
     assert "Traceback" not in errors
     done = int(shown.split("after ")[1].split()[0])

@@ -18,6 +18,7 @@ from saltus.cli.progress import columns, is_wide
 from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
 from saltus.policy.amounts import seconds_of
+from saltus.policy.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from saltus.learn import Budget, Contest, ContestEvent, Event, Run
@@ -74,7 +75,7 @@ def train(
             " contest takes place then.",
         ),
     ] = None,
-) -> None:
+) -> int:
     """Learn a policy from a folder of small problems.
 
     Several configurations compete: the better half goes on, round by round, and the winner's best policy is kept. With
@@ -91,8 +92,8 @@ def train(
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
     if is_contest(out, config, start, resume=resume):
-        hold_contest(folder, out, settings or (), seed, budget_of(time_limit), device, threads, resume=resume)
-        return
+        budget = budget_of(time_limit)
+        return ended_by(hold_contest(folder, out, settings or (), seed, budget, device, threads, resume=resume))
     run = open_run(
         folder,
         out,
@@ -112,6 +113,13 @@ def train(
     elif run.stopped_by:
         lines.append("to continue: --resume and a longer --time-limit, which counts all of the run's time, or none")
     output.result("\n".join(lines))
+    return ended_by(stopped_by)
+
+
+def ended_by(signal_name: str) -> ExitCode:
+    """The exit code of training that a signal ended, if one did: a user who presses Ctrl-C does not want what comes
+    next in a script; SIGTERM asks for what there is."""
+    return ExitCode.INTERRUPTED if signal_name == "SIGINT" else ExitCode.SUCCESS
 
 
 def is_contest(out: Path, config: str | None, start: str | None, *, resume: bool) -> bool:
@@ -148,8 +156,9 @@ def hold_contest(
     threads: int | None,
     *,
     resume: bool,
-) -> None:
-    """Chooses a configuration and trains with it; prints what came of it."""
+) -> str:
+    """Chooses a configuration and trains with it; prints what came of it. Returns the name of the signal that ended it,
+    if one did."""
     from saltus.learn import open_contest
 
     if not resume:
@@ -172,6 +181,7 @@ def hold_contest(
     elif contest.is_out_of_time:
         lines.append("to continue: --resume and a longer --time-limit, which counts all of the contest's time")
     output.result("\n".join(lines))
+    return stopped_by
 
 
 def play(contest: Contest) -> str:

@@ -583,7 +583,7 @@ public:
         const bool norm = weights.size() == 4 * groups.size() + 6;
         pass_.begin({nodes, embedding, static_cast<float>(sharpness), norm}, found, keep, threads);
         weights_ = arrays<const float>(weights);
-        held_ = weights;
+        held_ = nb::tuple(weights);  // a copy: the caller's list may change
         ready_ = true;
     }
 
@@ -600,7 +600,7 @@ public:
         std::copy(values.begin(), values.end(), output.data());
         if (pass_.keeps()) return;
         ready_ = false;
-        held_ = nb::list();
+        held_ = nb::tuple();
     }
 
     std::int64_t bytes() const { return pass_.bytes(); }
@@ -627,7 +627,7 @@ public:
             pass_.add_gradients(to);
         }
         ready_ = backward_ = false;
-        held_ = nb::list();
+        held_ = nb::tuple();
     }
 
 private:
@@ -673,7 +673,7 @@ private:
 
     TrainingPass pass_;
     TrainingWeights weights_;
-    nb::list held_;  // the arrays of weights_
+    nb::tuple held_;  // the arrays of weights_
     std::vector<std::int64_t> relations_;
     std::vector<std::int64_t> arity_;
     bool ready_ = false;

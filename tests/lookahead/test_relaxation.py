@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,6 +31,17 @@ JOINED = {"ground_atoms": -1}
 """So that rules are not grounded, however few there are."""
 
 
+def walked(task: Task, rng: random.Random, most: int) -> Iterator[State]:
+    """States along a random walk from the initial one, which the walk leaves after each has been looked at."""
+    state = task.initial_state
+    for _ in range(most):
+        yield state
+        action = random_action(task, state, rng)
+        if action is None:
+            return
+        state = successor_state(task, state, action)
+
+
 def some_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
     """Some fluent atoms, well-typed or not."""
     fluent = [i for i in range(len(task.arity)) if task.fluent[i]]
@@ -50,15 +62,10 @@ def some_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
 def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
     """The same answer for the task's goal and for goals of single atoms, along a random walk."""
     rng = random.Random(seed)
-    state = task.initial_state
-    for _ in range(3):
+    for state in walked(task, rng, 3):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 6))):
             twin = reference.is_dead_end if settings_of else reference.is_dead_end_with_negation
             assert is_dead_end(task, state, goal, **settings_of) == twin(task, state, goal)
-        action = random_action(task, state, rng)
-        if action is None:
-            break
-        state = successor_state(task, state, action)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -250,18 +257,13 @@ def test_proofs_answer_as_joins_do(task: Task, seed: int, limit: int) -> None:
     rng = random.Random(seed)
     known = kernel_task(task)
     proof = _kernel.RelaxedProof(known, limit)
-    state = task.initial_state
-    for _ in range(8):
+    for state in walked(task, rng, 8):
         for count in (1, 1, 2, 4):
             goal = Goal(sorted(set(some_atoms(task, rng, count))))
             expected = _kernel.relaxed_reaches(known, state.codes, goal.positive, 10**6)
             assert proof.reaches(state.codes, goal.positive, 10**6) == expected
             assert proof.rules <= limit
             assert expected == (not reference.is_dead_end(task, state, goal))
-        action = random_action(task, state, rng)
-        if action is None:
-            break
-        state = successor_state(task, state, action)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -270,15 +272,10 @@ def test_proofs_with_formulas(seed: int) -> None:
     """Nested conditions that may change do not count, here as there."""
     task, rng = random_adl_task(seed), random.Random(seed)
     proof = _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
-    state = task.initial_state
-    for _ in range(4):
+    for state in walked(task, rng, 4):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 4))):
             answer = proof.reaches(state.codes, goal.positive, 10**6)
             assert goal.impossible or answer == (not reference.is_dead_end(task, state, goal))
-        action = random_action(task, state, rng)
-        if action is None:
-            break
-        state = successor_state(task, state, action)
 
 
 def test_a_proof_leads_back_after_a_move() -> None:

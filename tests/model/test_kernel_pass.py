@@ -232,6 +232,24 @@ def test_what_does_not_fit_is_refused() -> None:
         _kernel.TrainingPass("sse9")
 
 
+def test_weights_are_held_until_the_end() -> None:
+    """The caller's list may change, and arrays that nobody else knows must not be freed."""
+    network = trained(network_of("ad", embedding=16))
+    layout = make_layout(random_batch(3, ARITIES, "ad"), ARITIES)
+    groups = [(group.index.numpy(), np.array(group.row_offset, np.int64)) for group in layout.groups]
+    found = []
+    for clears in (False, True):
+        weights = [weight.detach().numpy().copy() for weight in message_passing_weights(network)]
+        passed, values = _kernel.TrainingPass(""), np.empty((layout.node_count, 16), np.float32)
+        passed.begin(layout.node_count, 16, 12.0, groups, weights, True, 1)
+        if clears:
+            weights.clear()
+        passed.forward()
+        passed.read(values)
+        found.append(values)
+    assert np.array_equal(*found)
+
+
 def test_large_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     network = trained(network_of("ad", embedding=16))
     layout = make_layout(random_batch(3, ARITIES, "ad"), ARITIES)

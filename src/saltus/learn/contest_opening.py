@@ -78,10 +78,7 @@ def open_contest(
     place, root = find_device(device), Path(out)
     suite = find_suite(folder)
     if resume:
-        known, given = ContestState.read(root), load_problems(folder, load_configuration(None, READING))
-        if known.digest not in ("", digest_of(given.training)):
-            raise ConfigurationError(f"--resume: the contest was started with other problems than those in {folder}")
-        state = resumed(root, str(Path(folder).resolve()), settings, seed, budget)
+        state = resumed(root, Path(folder), settings, seed, budget)
     else:
         RunFolder(root).check_new()
         problems = problems or load_problems(folder, load_configuration(None, READING))
@@ -170,16 +167,18 @@ def open_numbered_contest(
     return contest, output
 
 
-def resumed(
-    folder: Path, problems: str, settings: Sequence[str], seed: int | None, budget: Budget | None
-) -> ContestState:
-    """The state of a contest that goes on; only its budget may differ from what it was started with."""
-    state = ContestState.read(folder)
+def resumed(root: Path, folder: Path, settings: Sequence[str], seed: int | None, budget: Budget | None) -> ContestState:
+    """The state of the contest in `root`, which goes on with the problems in `folder`; only its budget may differ from
+    what it was started with."""
+    state = ContestState.read(root)
+    given = load_problems(folder, load_configuration(None, READING))
+    if state.digest not in ("", digest_of(given.training)):
+        raise ConfigurationError(f"--resume: the contest was started with other problems than those in {folder}")
     if settings and list(settings) != state.settings:
         raise ConfigurationError("--resume: the contest was started with other settings, --set cannot change them")
     if seed is not None and seed != state.seed:
         raise ConfigurationError(f"--resume: the contest's seed is {state.seed}, --seed cannot change it")
-    state.problems = problems
+    state.problems = str(folder.resolve())
     if budget is not None:
         if budget.unit != state.budget.unit:
             raise ConfigurationError(f"--resume: the contest counts {state.budget.unit}, not {budget.unit}")

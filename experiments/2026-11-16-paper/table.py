@@ -1,30 +1,35 @@
 """The paper's table: what its systems solve here, next to its own figures.
 
-    python experiments/2026-11-16-paper/table.py [FOLDER]
+    python experiments/2026-11-16-paper/table.py [FOLDER] [--spec FILE]
 
 FOLDER (default: the script's) has `records/SYSTEM[-seed-N].jsonl` and `runs.tar.xz` with `runs/DOMAIN/SYSTEM/seed-N/`.
-Several figures in a cell are those of several seeds. The paper's figures are of 30 problems per domain and split, ours
-of those that were tried.
+FILE (default: paper.toml) is the experiment's. `others.toml` in FOLDER may name records of other experiments; of
+these, the problems of this one count, as solved if they were within its time limit. Several figures in a cell are those
+of several seeds. The paper's figures are of 30 problems per domain and split, ours of those that were tried.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 import tarfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from saltus.bench import Record, read_records
+from saltus.policy.amounts import seconds_of
+from saltus.policy.outcome import Outcome
 from saltus.report.paper import read_paper
 from saltus.report.scores import best_lengths, quality_score, time_score
 
 HERE = Path(__file__).parent
-SPEC = HERE.parent / "paper.toml"
 SPLITS = ("easy", "medium")
+OTHERS = "others.toml"
+"""Records of other experiments: a table per system, with the names of their files."""
 OURS = "aiw-ad"
 """The system whose advantage over the others is the paper's claim."""
 
@@ -34,19 +39,36 @@ Validations = dict[tuple[str, str, int], tuple[dict[str, Any], int, float]]
 """The validation of the chosen policy, the last episode and the seconds, by domain, system and seed."""
 
 
-def names_of(key: str) -> list[str]:
-    """The names of systems or domains in the experiment's file."""
-    return list(tomllib.loads(SPEC.read_text(encoding="utf-8"))[key])
-
-
-def read_results(folder: Path) -> Results:
+def read_results(folder: Path, spec: dict[str, Any]) -> Results:
     """All records; files of systems that the experiment does not have are an error."""
-    found: Results = {name: {} for name in names_of("systems")}
+    found: Results = {name: {} for name in spec["systems"]}
     for path in sorted((folder / "records").glob("*.jsonl")):
         parts = re.fullmatch(r"(.+?)(?:-seed-(\d+))?", path.stem)
         assert parts is not None
         found[parts[1]][int(parts[2] or 0)] = [entry for entry in read_records(path).records if entry.split in SPLITS]
-    return {name: seeds for name, seeds in found.items() if seeds}
+    return {name: seeds for name, seeds in found.items() if seeds} | read_others(folder, spec["testing"])
+
+
+def read_others(folder: Path, testing: dict[str, Any]) -> Results:
+    """Records of other experiments, of the problems of this one: unsolved after its time limit."""
+    path = folder / OTHERS
+    if not path.exists():
+        return {}
+    limit = seconds_of("time_limit", testing["time_limit"])
+    found: Results = {}
+    for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        records = [record for file in entry["records"] for record in read_records(folder / file).records]
+        last = {(record.domain, record.split, record.problem): within(record, limit) for record in records}
+        tried = [entry for entry in last.values() if entry.split in SPLITS and entry.problem in testing["problems"]]
+        found[f"{name} †"] = {0: tried}
+    return found
+
+
+def within(record: Record, limit: float | None) -> Record:
+    """The record as it is, or out of time if it took longer."""
+    if limit is None or record.seconds <= limit:
+        return record
+    return replace(record, outcome=Outcome.TIME, plan_length=None, plan_cost=None)
 
 
 def read_validations(folder: Path) -> Validations:
@@ -158,9 +180,9 @@ def mean_share(seeds: dict[int, list[Record]], domain: str) -> float | None:
     return sum(record.solved for record in found) / len(found) if found else None
 
 
-def training_rows(validations: Validations, domains: Sequence[str]) -> Iterator[list[object]]:
+def training_rows(validations: Validations, systems: Iterable[str], domains: Sequence[str]) -> Iterator[list[object]]:
     """A row per system: what its policies were chosen by, and the last episode."""
-    for system in dict.fromkeys(name for name in names_of("systems") for _, other, _ in validations if other == name):
+    for system in dict.fromkeys(name for name in systems for _, other, _ in validations if other == name):
         row: list[object] = [system]
         for domain in domains:
             seeds = [entry for place, entry in sorted(validations.items()) if place[:2] == (domain, system)]
@@ -175,10 +197,16 @@ def training_text(entry: tuple[dict[str, Any], int, float]) -> str:
     return f"{validation['solved']}{larger} ({episodes})"
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Prints the tables, and the command of every row."""
-    domains = names_of("domains")
-    results, validations = read_results(folder), read_validations(folder)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path, nargs="?", default=HERE)
+    parser.add_argument("--spec", type=Path, default=HERE.parent / "paper.toml")
+    arguments = parser.parse_args()
+    folder = arguments.folder
+    spec = tomllib.loads(arguments.spec.read_text(encoding="utf-8"))
+    domains = spec["domains"]
+    results, validations = read_results(folder, spec), read_validations(folder)
     for split in SPLITS:
         title = f"Problems solved, {split} (the paper's are of 30 per domain)"
         print_table(title, ["system", *domains, "sum"], split_rows(results, split, domains))
@@ -187,11 +215,12 @@ def main(folder: Path) -> None:
         columns = ["system", "AIW-AD solves more in the paper", "here: more", "as many", "fewer"]
         print_table("AIW-AD against the others, easy and medium together", columns, claim_rows(results, domains))
     title = "Training: validation + larger problems solved by the policy (episodes)"
-    print_table(title, ["system", *domains], training_rows(validations, domains))
+    print_table(title, ["system", *domains], training_rows(validations, spec["systems"], domains))
     print("\nCommands\n")
     for system in dict.fromkeys([*results, *(system for _, system, _ in validations)]):
-        print(f"- {system}: `saltus experiment experiments/paper.toml --system {system}`")
+        if system in spec["systems"]:
+            print(f"- {system}: `saltus experiment experiments/{arguments.spec.name} --system {system}`")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
+    main()

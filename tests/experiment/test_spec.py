@@ -241,6 +241,15 @@ def test_the_papers_experiment_has_its_systems(ipc: Path) -> None:
     assert {planned.problems for planned in trials} == {12}
 
 
+def test_the_experiment_on_a_cpu_has_the_papers_systems(ipc: Path) -> None:
+    spec, paper = (read_experiment(ROOT / "experiments" / name, ipc) for name in ("paper-cpu.toml", "paper.toml"))
+    assert [suite.name for suite in spec.suites] == [suite.name for suite in paper.suites]
+    configs = [{entry.name: entry.config for entry in found.systems if entry.config} for found in (spec, paper)]
+    assert configs[0] == configs[1]
+    assert spec.testing.problems == paper.testing.problems
+    assert spec.machines.device == "cpu"
+
+
 def test_every_method_of_the_paper_is_a_system(ipc: Path) -> None:
     """The report puts a system next to the paper's column with the method of its name."""
     from saltus.report.paper import read_paper

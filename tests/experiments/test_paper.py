@@ -54,9 +54,10 @@ def results(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def tables(folder: Path) -> dict[str, list[list[str]]]:
+def tables(folder: Path, *options: str) -> dict[str, list[list[str]]]:
     """The printed tables, by the first words of their titles."""
-    done = subprocess.run([sys.executable, str(SCRIPT), str(folder)], capture_output=True, text=True, check=True)
+    command = [sys.executable, str(SCRIPT), str(folder), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, list[list[str]]] = {}
     title = ""
     for line in filter(None, done.stdout.splitlines()):
@@ -100,3 +101,20 @@ def test_scores_compare_with_the_best_plan_known(results: Path) -> None:
     rows = {row[0]: row for row in tables(results)["Scores"]}
     assert rows["aiw-ad"][1:4] == ["40, 40", "40, 39", "40.0, 39.0"]
     assert rows["lama-first"][2:4] == ["1", "1.0"]
+
+
+def test_records_of_other_experiments_count_within_the_time_limit(results: Path) -> None:
+    """The time limit is the spec's; of two records of a problem the last counts, and other problems do not."""
+    line = json.loads((ROOT / "examples/records/goal-count.jsonl").read_text().splitlines()[0])
+    place = {"domain": "ferry", "split": "easy", "outcome": "plan found", "plan_length": 10}
+    other = [
+        {**line, **place, "problem": name, "seconds": seconds}
+        for name, seconds in (("p05", 99.0), ("p05", 29.0), ("p10", 31.0), ("p11", 1.0))
+    ]
+    (results / "peer.jsonl").write_text("".join(json.dumps(record) + "\n" for record in other))
+    (results / "others.toml").write_text('[peer]\nrecords = ["peer.jsonl"]\n')
+    for spec, solved in (("paper.toml", "2"), ("paper-cpu.toml", "1")):
+        (results / "records" / "lama-first.jsonl").unlink(missing_ok=True)  # no system of the second spec
+        easy = tables(results, "--spec", str(ROOT / "experiments" / spec))["Problems solved, easy"]
+        assert dict(zip(easy[0], easy[-1], strict=True))["ferry"] == solved
+        assert easy[-1][0] == "peer †"

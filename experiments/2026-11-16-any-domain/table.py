@@ -80,7 +80,7 @@ def main() -> None:
     print_table("Contests", names, rows)
 
     names = ["test problems", "solved", "greedily", "in 2 min", "slowest", "objects", "actions"]
-    for folder in ("records", *(f"records/{batch}" for batch in ("second", "third", "fourth", "fifth"))):
+    for folder in ("records", *(f"records/{batch}" for batch in ("second", "third", "fourth", "fifth", "sixth"))):
         known = {name: records for name, records in records_of(folder).items() if name[0] in "mi" and name[1] == "-"}
         print_table(f"Test problems: {folder}", names, [[name, *figures(known[name])] for name in known])
 

@@ -118,3 +118,13 @@ def test_records_of_other_experiments_count_within_the_time_limit(results: Path)
         easy = tables(results, "--spec", str(ROOT / "experiments" / spec))["Problems solved, easy"]
         assert dict(zip(easy[0], easy[-1], strict=True))["ferry"] == solved
         assert easy[-1][0] == "peer †"
+
+
+def test_the_table_of_the_cpu_is_complete() -> None:
+    """Every system, domain and seed of the experiment has records of all twelve problems, or is named as missing."""
+    folder, spec = ROOT / "experiments" / "2026-11-18-paper-cpu", ROOT / "experiments" / "paper-cpu.toml"
+    found = tables(folder, "--spec", str(spec))
+    for split in ("easy", "medium"):
+        rows = [row for row in found[f"Problems solved, {split}"][1:] if row[0] != "*paper*" and "†" not in row[0]]
+        assert len(rows) == 16
+        assert all("-" not in row[1:] and not any(" of " in cell for cell in row[1:]) for row in rows)

@@ -29,7 +29,7 @@ from saltus.learn.contest import LEAST_SHARE, share_of
 from saltus.learn.contest_opening import affordable, slots_for
 from saltus.learn.contest_state import ContestState
 from saltus.learn.log import log_entry, read_log
-from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
+from saltus.learn.ranking import ABOUT_AS_SHORT, Standing, halvings, needs_restart, ranked, reason, survivors
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.model.policy_file import load_policy_file
 from saltus.policy.outcome import Outcome
@@ -74,6 +74,17 @@ class TestRanking:
         order = [run("large", 10, 100, 900), run("small", 10, 105, 20), run("long", 10, 106, 1), run("few", 9, 50, 1)]
         assert [entry.name for entry in ranked(order)] == ["small", "large", "long", "few"]
         assert [entry.name for entry in ranked([run("b", 0, 0, 9), run("a", 0, 0, 1)])] == ["b", "a"]  # nothing solved
+
+    def test_short_trees_must_not_make_plans_longer(self) -> None:
+        """Nodes only count for a run without slack if its plans are no longer than the shortest ones."""
+
+        def run(name: str, actions: int, nodes: int, slack: float = ABOUT_AS_SHORT) -> Standing:
+            coverage = Coverage(10, 10, 5, actions, None, nodes)
+            return Standing(name, (Validation(1, coverage, None, 0.0),), slack=slack)
+
+        for actions, first in ((101, "whole"), (100, "short"), (99, "short")):
+            order = ranked([run("whole", 100, 900), run("short", actions, 20, 1.0)])
+            assert order[0].name == first
 
     def test_costs_count_where_the_run_counts_them(self) -> None:
         def cost(name: str, actions: int, price: float) -> Standing:

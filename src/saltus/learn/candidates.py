@@ -98,6 +98,11 @@ class Candidate:
         """Whether it is a variant that `with_one_goal` made, or one of that."""
         return bool(self.start) and self.configuration.lookahead.goals_in_sight == 1
 
+    @property
+    def has_short_trees(self) -> bool:
+        """Whether it is a variant that `with_short_trees` made, or one of that."""
+        return bool(self.start) and set(SHORT_TREES) <= set(self.settings)
+
     def restarted(self) -> Candidate:
         """The same candidate with another seed."""
         return Candidate(f"{self.name}-seed-{self.seed + 1}", self.config, self.settings, self.seed + 1)

@@ -31,7 +31,7 @@ from saltus.learn.candidates import SHOWN_PER_ROLE, Candidate
 from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, SIGHT, TREES, WINNER, ContestState, Round
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
-from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
+from saltus.learn.ranking import ABOUT_AS_SHORT, Standing, halvings, needs_restart, ranked, reason, survivors
 from saltus.learn.run import TIME_LIMIT
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.learn.validation import Validation
@@ -337,8 +337,11 @@ class Contest:
         log = read_log(RunFolder(self.run_folder(name)).log)
         self._used_by[name] = log.seconds if self.state.budget.unit == "seconds" else float(log.episodes)
         self._validating[name] = log.validation_seconds
-        spec = self.state.candidate(name).configuration.training
-        self._standings[name] = Standing(name, log.validations, spec.cost, spec.selection)
+        candidate = self.state.candidate(name)
+        spec = candidate.configuration.training
+        # Plans that get longer with short trees are the first sign that what was left out matters on large problems.
+        slack = 1.0 if candidate.has_short_trees else ABOUT_AS_SHORT
+        self._standings[name] = Standing(name, log.validations, spec.cost, spec.selection, slack)
 
     def _see(self, name: str, message: Message, result: TrainResult) -> None:
         """Takes an event of a run, in the thread that supervises it."""

@@ -225,11 +225,14 @@ def _seeds(table: Table, default: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _training(table: Table, default: Training) -> Training:
-    """What a run may use, with defaults for what the table does not say; settings are added to the default's."""
+    """What a run may use, with defaults for what the table does not say; settings are added to the default's.
+
+    A contest has its own settings alone: those for every run are meant for one configuration.
+    """
     training = Training(
         episodes=table.whole("episodes", default.episodes),
         seconds=table.seconds("time_limit", default.seconds),
-        settings=(*default.settings, *table.texts("settings")),
+        settings=(*(() if table.has("contest") else default.settings), *table.texts("settings")),
     )
     table.end()
     return training

@@ -2,7 +2,8 @@
 
     python experiments/2026-11-16-paper/table.py [FOLDER] [--spec FILE]
 
-FOLDER (default: the script's) has `records/SYSTEM[-seed-N].jsonl` and `runs.tar.xz` with `runs/DOMAIN/SYSTEM/seed-N/`.
+FOLDER (default: the script's) has `records/SYSTEM[-seed-N].jsonl` and `runs.tar.xz` with `runs/DOMAIN/SYSTEM/seed-N/`,
+in which a contest has the log of its winner, as `candidates/NAME/log.jsonl`.
 FILE (default: paper.toml) is the experiment's. `others.toml` in FOLDER may name records of other experiments; of
 these, the problems of this one count, as solved if they were within its time limit. Several figures in a cell are those
 of several seeds. The paper's figures are of 30 problems per domain and split, ours of those that were tried.
@@ -79,7 +80,7 @@ def read_validations(folder: Path) -> Validations:
         return found
     with tarfile.open(archive) as file:
         for member in file:
-            place = re.fullmatch(r"runs/([^/]+)/([^/]+)/seed-(\d+)/log\.jsonl", member.name)
+            place = re.fullmatch(r"runs/([^/]+)/([^/]+)/seed-(\d+)/(?:candidates/[^/]+/)?log\.jsonl", member.name)
             content = file.extractfile(member) if place is not None else None
             if place is None or content is None:
                 continue

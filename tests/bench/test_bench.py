@@ -94,8 +94,19 @@ def test_records_are_complete_and_plans_valid(suites: Path, tmp_path: Path, caps
     out = tmp_path / "records.jsonl"
     options = [suites, "--policy", "goal-count", "--jobs", "2", "--out", out]
     assert call(*options) == ExitCode.SUCCESS
-    assert "12 of 12 trials run now, 0 recorded before" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "12 of 12 trials run now, 0 recorded before" in told.out
     records = records_of(out)
+    for record in records:
+        text = f"{' '.join(record.name)}: plan found, {record.plan_length:,} actions, {record.seconds:.1f} s"
+        assert text in told.err
+    for name in {record.domain for record in records}:
+        sums = Counter[str]()
+        for record in records:
+            sums[record.split] += record.plan_length if record.domain == name else 0
+        for split, actions in sums.items():
+            row = next(line for line in told.out.splitlines() if line.startswith(f"│ {name} ") and f" {split} " in line)
+            assert row.split("│")[5].strip() == f"{actions:,}"
     found = {suite.name: suite for suite in find_suites(suites)}
     wanted = {(s.name, split, path.stem) for s in found.values() for split, paths in s.splits.items() for path in paths}
     assert {(record.domain, record.split, record.problem) for record in records} == wanted

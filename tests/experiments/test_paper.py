@@ -50,7 +50,15 @@ def results(tmp_path: Path) -> Path:
     log = entry("episode", 25) + entry("validation", 25, solved=30, problems=30, actions=90, **untried)
     larger = {"larger_solved": 3, "larger_problems": 8, "larger_actions": 60}
     log += entry("validation", 50, solved=29, problems=30, actions=80, **larger) + entry("episode", 60)
-    pack(tmp_path / "runs.tar.xz", {"runs/ferry/aiw-ad/seed-0/log.jsonl": log})
+    contest = entry("validation", 0, solved=24, problems=24, actions=70, **larger)
+    pack(
+        tmp_path / "runs.tar.xz",
+        {
+            "runs/ferry/aiw-ad/seed-0/log.jsonl": log,
+            "runs/miconic/recipe/seed-1/contest.json": "{}",
+            "runs/miconic/recipe/seed-1/candidates/iw-short/log.jsonl": contest,
+        },
+    )
     return tmp_path
 
 
@@ -91,9 +99,10 @@ def test_a_claim_is_looked_up_where_the_paper_makes_it(results: Path) -> None:
 
 def test_policies_are_shown_with_what_they_were_chosen_by(results: Path) -> None:
     found = tables(results)
-    columns, row = found["Training"]
+    columns, row, contest = found["Training"]
     assert dict(zip(columns, row, strict=True))["ferry"] == "29 + 3 (60)"
-    assert row.count("-") == len(IPC_DOMAINS) - 1
+    assert dict(zip(columns, contest, strict=True))["miconic"] == "24 + 3 (0)"
+    assert row.count("-") == contest.count("-") == len(IPC_DOMAINS) - 1
     assert found["Commands"][1] == ["- iw-ad: `saltus experiment experiments/paper.toml --system iw-ad`"]
 
 
@@ -126,5 +135,5 @@ def test_the_table_of_the_cpu_is_complete() -> None:
     found = tables(folder, "--spec", str(spec))
     for split in ("easy", "medium"):
         rows = [row for row in found[f"Problems solved, {split}"][1:] if row[0] != "*paper*" and "†" not in row[0]]
-        assert len(rows) == 16
+        assert len(rows) == 17
         assert all("-" not in row[1:] and not any(" of " in cell for cell in row[1:]) for row in rows)

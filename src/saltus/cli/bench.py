@@ -178,13 +178,15 @@ def tally_text(tally: Tally, width: int) -> str:
 def show_record(tally: Tally, record: Record | None, total: int) -> None:
     """Prints a line about a trial that has ended."""
     if record is not None:
-        output.note(f"{tally.done} of {total}: {' '.join(record.name)}: {record.outcome}, {record.seconds:.1f} s")
+        length = "" if record.plan_length is None else f", {record.plan_length:,} actions"
+        text = f"{' '.join(record.name)}: {record.outcome}{length}, {record.seconds:.1f} s"
+        output.note(f"{tally.done} of {total}: {text}")
 
 
 def show_summary(trials: Sequence[Trial], records: Sequence[Record], tally: Tally, out: Path) -> None:
-    """Prints a line for every domain and split: problems, solved, scores, and the other outcomes, faults first.
+    """Prints a line for every domain and split: problems, solved, actions of all plans, scores, other outcomes.
 
-    The quality score compares with the shortest plans of the record file.
+    Among these, faults come first. The quality score compares with the shortest plans of the record file.
     """
     wanted = {trial.key for trial in trials}
     best = best_lengths(records)
@@ -200,7 +202,8 @@ def show_summary(trials: Sequence[Trial], records: Sequence[Record], tally: Tall
         text = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in (*faults, *others))
         quality = score_text(math.fsum(quality_score(record, best) for record in found))
         speed = score_text(math.fsum(map(time_score, found)))
-        rows.append((domain, split, len(found), outcomes[Outcome.FOUND], quality, speed, text))
-    titles = ["domain", "split", "problems", "solved", "quality", "time", "others"]
+        actions = sum(record.plan_length or 0 for record in found)
+        rows.append((domain, split, len(found), outcomes[Outcome.FOUND], f"{actions:,}", quality, speed, text))
+    titles = ["domain", "split", "problems", "solved", "actions", "quality", "time", "others"]
     output.console().print(output.table(out.name, titles, rows, left=2, last_left=True))
     output.result(f"{tally.outcomes.total():,} of {tally.total:,} trials run now, {tally.recorded:,} recorded before")

@@ -283,7 +283,7 @@ def test_the_time_limit_ends_the_run_after_a_validation(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    limited = ["--time-limit", "1s", *options("validate_every=100000", "checkpoint_every=1", episodes=100_000)]
+    limited = ["--time-limit", "4s", *options("validate_every=100000", "checkpoint_every=1", episodes=100_000)]
     assert command(["train", str(suite), "--out", str(out), *limited]) == 0
     lines = capsys.readouterr().out.splitlines()
     done = int(lines[0].split("after ")[1].split()[0])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import subprocess
 import sys
+import tarfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -68,6 +71,22 @@ def test_solved_by_domain(spec: Path) -> None:
     ]
     assert table.notes[0] == "A note."
     assert MARK in table.notes[-1]
+
+
+def test_cost_of_contests_is_that_of_the_named_runs(spec: Path) -> None:
+    with tarfile.open(spec.parent / "runs.tar.xz", "w:xz") as archive:
+        for name, used in (("first/m-ferry", 100), ("second/m-ferry", 7)):
+            content = json.dumps({"used": used}).encode()
+            member = tarfile.TarInfo(f"runs/{name}/contest.json")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    named = 'training = { archive = "runs.tar.xz", contests = { ferry = "runs/RUN/m-ferry" } }\n'
+    description = SPEC.replace('records = ["lama.jsonl"]\n', 'records = ["lama.jsonl"]\n' + named)
+    spec.write_text(description.replace("RUN", "first"))
+    assert read_headline(spec).benchmarks[0].systems[-1].training["ferry"].seconds == 100.0
+    spec.write_text(description.replace("RUN", "third"))
+    with pytest.raises(InputError, match=r"runs\.tar\.xz: no runs/third/m-ferry/contest\.json in the archive"):
+        read_headline(spec)
 
 
 def test_largest_problems(spec: Path) -> None:

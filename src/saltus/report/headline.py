@@ -156,7 +156,7 @@ def _within(record: Record, seconds: float) -> Record:
 
 
 def _training(entry: Mapping[str, Any], domains: Sequence[str], folder: Path) -> dict[str, Training]:
-    """Cost of training by domain: of bundled policies, or of contests in an archive of runs, except some."""
+    """Cost of training by domain: of bundled policies, or of contests in an archive of runs."""
     found: dict[str, Training] = {}
     if "bundled" in entry:
         for domain in domains:
@@ -167,14 +167,16 @@ def _training(entry: Mapping[str, Any], domains: Sequence[str], folder: Path) ->
             seconds = training_seconds(made)
             if seconds is not None:
                 found[domain] = Training(seconds, made.get("largest_training_problem"))
-    if "contests" in entry:
-        names = {entry["prefix"] + domain: domain for domain in domains if domain not in entry.get("except", ())}
-        with tarfile.open(folder / entry["contests"]) as archive:
+    if "archive" in entry:
+        path = folder / entry["archive"]
+        runs = {f"{run}/contest.json": domain for domain, run in entry["contests"].items()}
+        with tarfile.open(path) as archive:
             for member in archive:
-                run = Path(member.name)
-                file = archive.extractfile(member) if run.name == "contest.json" else None
-                if file is not None and run.parent.name in names:
-                    found[names[run.parent.name]] = Training(float(json.load(file)["used"]))
+                file = archive.extractfile(member) if member.name in runs else None
+                if file is not None:
+                    found[runs.pop(member.name)] = Training(float(json.load(file)["used"]))
+        if runs:
+            raise InputError(f"{path}: no {min(runs)} in the archive")
     return found
 
 

@@ -17,6 +17,7 @@ BLOCKS = ROOT / "examples" / "blocksworld"
 DOMAIN, PROBLEM = BLOCKS / "domain.pddl", BLOCKS / "p03.pddl"
 BROKEN = "(define (problem x)\n  (:domain blocksworld)\n  (:objekts a))\n"
 NAME = "<standard input>"
+PLAN = "(unstack b a)\n(stack b c)\n(pickup a)\n(stack a b)\n; cost = 4 (unit cost)\n"
 
 
 def saltus(
@@ -54,7 +55,18 @@ def test_a_plan_for_what_is_piped_in(
 
 def test_the_plan_can_be_piped_on(tmp_path: Path) -> None:
     done = saltus(tmp_path, "plan", DOMAIN, "-", "--plan-file", "/dev/stdout", given=PROBLEM.read_bytes())
-    assert done.stdout.startswith("(unstack b a)\n(stack b c)\n(pickup a)\n(stack a b)\n; cost = 4 (unit cost)\n")
+    assert done.stdout.startswith(PLAN)
+    assert "plan found" in done.stdout
+
+
+def test_a_dash_prints_the_plan_alone(tmp_path: Path) -> None:
+    done = saltus(tmp_path, "plan", DOMAIN, PROBLEM, "--plan-file", "-")
+    assert (done.returncode, done.stdout) == (ExitCode.SUCCESS, PLAN)
+    assert done.stderr.startswith("plan found (greedy): 4 actions")
+    assert list(tmp_path.iterdir()) == []
+    done = saltus(tmp_path, "plan", DOMAIN, PROBLEM, "--plan-file", "-", "--json")
+    assert (done.returncode, done.stdout) == (ExitCode.USAGE_ERROR, "")
+    assert done.stderr == "saltus: error: --plan-file -: --json prints to standard output as well\n"
 
 
 @pytest.mark.parametrize(

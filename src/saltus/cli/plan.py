@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +38,7 @@ from saltus.cli.options import (
 from saltus.cli.plan_writer import PlanWriter
 from saltus.cli.progress import fitting
 from saltus.cli.standard_input import input_name, plain_files
-from saltus.errors import plural
+from saltus.errors import ConfigurationError, plural
 from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
@@ -52,7 +52,11 @@ if TYPE_CHECKING:
 QUIET = 0.3
 """Seconds before progress is shown: most small problems are solved by then."""
 
-PlanFile = Annotated[Path, typer.Option(help="File for the plan; with --improve: FILE.1, FILE.2, …")]
+STANDARD_OUTPUT = Path("/dev/stdout")
+
+PlanFile = Annotated[
+    Path, typer.Option(help="File for the plan; with --improve: FILE.1, FILE.2, …; - for standard output.")
+]
 Improve = Annotated[
     bool, typer.Option("--improve", help="Improve the plan until the time limit or until nothing helps.")
 ]
@@ -96,6 +100,9 @@ def plan(
         saltus plan examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --improve --json
     """
     check_device(device)
+    printed = str(plan_file) == "-"
+    if printed and json:
+        raise ConfigurationError("--plan-file -: --json prints to standard output as well")
     job = PlanJob(
         str(domain),
         str(problem),
@@ -111,7 +118,7 @@ def plan(
         threads=threads,
         strict=strict,
     )
-    writer = PlanWriter(plan_file, numbered=improve)
+    writer = PlanWriter(STANDARD_OUTPUT if printed else plan_file, numbered=improve)
     with plain_files(domain, problem) as files:
         job = adapted(replace(job, domain=str(files[0]), problem=str(files[1])), protocol, time_limit)
         writer.check(*files, Path(policy), Path(policy) / RUN_POLICY)
@@ -132,7 +139,7 @@ def plan(
         )
         output.print_json(record.to_json())
     else:
-        show_result(job, result, writer)
+        show_result(job, result, writer, output.note if printed else output.result)
     return result.exit_code
 
 
@@ -337,7 +344,9 @@ def show_error(result: PlanResult) -> None:
         output.error(f"{prefix}{result.detail}")
 
 
-def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
+def show_result(
+    job: PlanJob, result: PlanResult, writer: PlanWriter, show: Callable[[str], None] = output.result
+) -> None:
     """Prints the outcome in a line or two."""
     if result.outcome.is_rejection or result.outcome.is_fault:
         return
@@ -352,15 +361,15 @@ def show_result(job: PlanJob, result: PlanResult, writer: PlanWriter) -> None:
         improved = (
             f"; {f'improved {better:,} times' if better > 0 else 'no better one was found'}" if job.improve else ""
         )
-        output.result(f"plan found ({figures.found_by}): {plural(len(result.plan), 'action')}, cost {cost}{improved}")
-        output.result(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
+        show(f"plan found ({figures.found_by}): {plural(len(result.plan), 'action')}, cost {cost}{improved}")
+        show(f"{jumps}, {result.seconds:.2f} s, policy {result.policy}, written to {writer.last_name()}")
     else:
         reason = f" ({result.detail})" if result.detail else ""
         why = f"{result.outcome}{reason}"
         if result.unsolvable:
             why = f"the problem has none ({result.detail or result.outcome})"
         hint = "; try --search" if search_may_help(job, result) else ""
-        output.result(f"no plan: {why}; {jumps}, {result.seconds:.2f} s{hint}")
+        show(f"no plan: {why}; {jumps}, {result.seconds:.2f} s{hint}")
 
 
 def search_may_help(job: PlanJob, result: PlanResult) -> bool:

@@ -88,7 +88,7 @@ def facts(name: str, policy: PolicyDescription) -> dict[str, Any]:
         "seed": shown("seed"),
         "from": origin(),
         "counts": policy.cost.unit,
-        "episode": shown("episode"),
+        "episode": shown("episode") or ("-" if policy.recorded("start") else 0),  # "from" says it if none was added
         "validation": coverage("held_out"),
         "larger": coverage("larger"),
         "trained": shown("date"),

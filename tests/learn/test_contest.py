@@ -103,11 +103,12 @@ class TestRanking:
         assert [entry.name for entry in survivors(runs, fits=lambda count: count < 4)] == ["7", "6"]
         assert [entry.name for entry in survivors(runs, fits=lambda count: False)] == ["7"]
 
-    def test_patience_keeps_all_only_where_nothing_is_solved(self) -> None:
+    def test_patience_keeps_all_only_where_hardly_anything_is_solved(self) -> None:
         nothing = [standing("a", validation(1, 0)), standing("b", validation(1, 0)), standing("c")]
         assert len(survivors(nothing, patient=True)) == 3
         assert len(survivors(nothing)) == 2
-        assert len(survivors([*nothing, standing("d", validation(1, 1))], patient=True)) == 2
+        assert len(survivors([*nothing, standing("d", validation(1, 1))], patient=True)) == 4  # 1 of 10
+        assert len(survivors([*nothing, standing("d", validation(1, 2))], patient=True)) == 2
 
     @pytest.mark.parametrize(("runs", "rounds"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (8, 3)])
     def test_rounds(self, runs: int, rounds: int) -> None:
@@ -796,6 +797,20 @@ def test_a_winner_that_is_stable_with_one_goal_in_sight_ends_the_contest(ferries
     assert contest.state.winner == "iw-one-goal"
     assert contest.state.ended_by == "the winner's last validations solved every problem, and plans got no shorter"
     assert contest.state.used < 400
+
+
+@pytest.mark.parametrize(("solved", "varied"), [(4, False), (5, True)])
+def test_less_to_see_is_tried_once_the_winner_solves_half(
+    ferries: Path, tmp_path: Path, solved: int, varied: bool
+) -> None:
+    def solves(name: str, episode: int) -> Validation:
+        return validation(episode, solved - (name != "iw"))
+
+    contest = opened(ferries, tmp_path / "out", Script(solves))
+    contest.play()
+    kinds = [entry.kind for entry in contest.state.rounds]
+    variants = ["sight", "trees", "roles"] if varied else []
+    assert kinds[: 5 + len(variants)] == [*["halving"] * 3, "winner", *variants, "restart"]
 
 
 def test_a_winner_with_one_goal_in_sight_that_is_incomplete_is_tried_with_frozen_goals(

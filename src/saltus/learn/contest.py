@@ -45,6 +45,9 @@ STARTUP = 6.0
 SIGHT_PART = 1 / 8
 """Part of the time left that the winner learns with one goal in sight."""
 
+WORTH_VARYING = 0.5
+"""Share of the validation problems that the winner must solve before its policy is tried with less to see."""
+
 LEAST_SHARE = 1.0
 """Shortest time, in seconds, for which it is worth starting a run once more."""
 
@@ -204,7 +207,7 @@ class Contest:
     def _add_variant(self, alone: str, kinds: Sequence[str]) -> bool:
         """Adds a round in which the policy of the only run left is validated with less to see, if one is to come. With
         fewer goals it also learns for a while, since it must do without the others' help."""
-        if self._standings[alone].best is None:
+        if self._standings[alone].share < WORTH_VARYING:
             return False
         winner = self.state.candidate(alone)
         for kind, variant, change, share in (
@@ -302,7 +305,7 @@ class Contest:
             self._save()
             return
         order = ranked([self._standings[name] for name in playing])
-        # Where nothing has been solved there is nothing to go by; but time must not run out before there is a winner.
+        # Where hardly anything is solved there is nothing to go by; but time must not run out before there is a winner.
         patient = all(entry.dropped for entry in state.rounds[:-1]) and not set(playing) <= set(state.finished)
         kept = survivors(order, patient=patient, fits=self._fits) if current.kind == HALVING else order[:1]
         names = [entry.name for entry in kept]

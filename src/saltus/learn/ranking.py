@@ -23,6 +23,9 @@ STEADY_VALIDATIONS = 4
 STEADY_SPREAD = 0.05
 """Share of the problems by which the solved ones may differ between these validations."""
 
+FEW = 0.1
+"""Share of the validation problems: among runs that solve no more than this, chance decides who is ahead."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -53,6 +56,11 @@ class Standing:
         if self.best is None:
             return 0
         return self.best.held_out.nodes + (self.best.larger.nodes if self.best.larger is not None else 0)
+
+    @property
+    def share(self) -> float:
+        """Share of the validation problems that the best validation solved, larger ones not counted."""
+        return self.best.held_out.solved / max(1, self.best.held_out.problems) if self.best is not None else 0.0
 
     @property
     def is_complete(self) -> bool:
@@ -111,13 +119,14 @@ def _is_about_as_short(standing: Standing, first: Standing) -> bool:
 def survivors(
     standings: Sequence[Standing], *, patient: bool = False, fits: Callable[[int], bool] = lambda runs: True
 ) -> list[Standing]:
-    """The better half, rounded up, best first; with `patient`, all runs as long as none has solved anything.
+    """The better half, rounded up, best first; with `patient`, all runs as long as none has solved more than few
+    problems.
 
     `fits` says whether the time allows a round of so many runs; otherwise half of them are dropped at once, and so on
     until one is left.
     """
     order = ranked(standings)
-    if patient and order[0].key[0] <= 0:
+    if patient and order[0].share <= FEW:
         return order
     kept = math.ceil(len(order) / 2)
     while kept > 1 and not fits(kept):

@@ -21,6 +21,7 @@ from saltus.domains import DOMAINS, generate_sizes
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary, assemble
 from saltus.lookahead import lookahead, lookahead_batch
 from saltus.model import Layout, ModelSpec, RelationalNetwork, make_layout
+from saltus.model.branches import urgent_stream
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.task import Goal, State, Task, build_task
 
@@ -70,15 +71,15 @@ def median(step: Callable[[], object], repeats: int, device: str) -> float:
 
 
 def replayed(step: Callable[[], None]) -> Callable[[], None]:
-    """The step, recorded as a CUDA graph and replayed."""
-    stream = torch.cuda.Stream()
+    """The step, recorded as a CUDA graph and replayed, as training does it."""
+    stream = urgent_stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(3):
             step()
     torch.cuda.current_stream().wait_stream(stream)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=stream):
         step()
     return graph.replay
 

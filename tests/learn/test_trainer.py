@@ -18,11 +18,12 @@ from tests.learn.small import small_tasks
 from tests.policy.test_rollout import chain
 
 from saltus.errors import ConfigurationError, InputError
+from saltus.learn.batch import BatchMaker
 from saltus.learn.config import load_configuration, named_configurations
 from saltus.learn.events import EpisodeReport
-from saltus.learn.experience import Trajectory, collect, search
+from saltus.learn.experience import Trajectory, Transition, collect, search
 from saltus.learn.plan_starts import NEAREST, PlanStarts
-from saltus.learn.trainer import Trainer, linear, restarted
+from saltus.learn.trainer import AHEAD_THREADS, Trainer, linear, restarted
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import LookaheadSpec, lookahead
 from saltus.lookahead.actions import successor_state
@@ -676,3 +677,33 @@ def test_validation_follows_the_rule_for_goal_states() -> None:
     policy = Worst(np.random.default_rng(0))
     assert measure(policy, tasks, 0).jumps == 1
     assert measure(policy, tasks, 0, take_goals=False).jumps != 1
+
+
+@pytest.mark.parametrize("kept_nodes", [600, 12, 0])
+def test_trees_that_are_made_ahead_change_nothing(kept_nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many threads, trees are made for all new transitions, unless most are too large to be kept."""
+    monkeypatch.setattr("saltus.learn.batch.KEPT_NODES", kept_nodes)
+    monkeypatch.setattr("saltus.learn.trainer.AHEAD", 8)
+    ahead: list[bool] = []
+    make_ahead = BatchMaker.make_ahead
+
+    def watched(maker: BatchMaker, transitions: Sequence[Transition]) -> bool:
+        ahead.append(make_ahead(maker, transitions))
+        return ahead[-1]
+
+    monkeypatch.setattr(BatchMaker, "make_ahead", watched)
+    hashes = []
+    for threads in (1, AHEAD_THREADS):
+        torch.set_num_threads(1)
+        trainer = Trainer(
+            load_configuration("tiny", ["episodes=3"]), small_tasks("blocksworld", 3, of=6), seed=3, threads=threads
+        )
+        list(trainer.train())
+        hashes.append(weights_hash(trainer))
+        assert bool(ahead) == (threads > 1)
+    assert hashes[0] == hashes[1]
+    if kept_nodes == 600:
+        assert all(ahead)
+        assert len(ahead) > 3
+    if kept_nodes == 0:
+        assert ahead == [False] * 3

@@ -41,7 +41,8 @@ def test_kernels_equal_plain_when_interpreted() -> None:
     """Values and all gradients, three layers, so that memory is used again. A process of its own: the interpreter is
     chosen when Triton is imported."""
     root = Path(__file__).parents[2]
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(root)}
+    path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "equal"

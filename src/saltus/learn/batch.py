@@ -146,6 +146,16 @@ class BatchMaker:
         """Batch of transitions with these importance weights."""
         return self.encode(self.trees_of(transitions), transitions, weight)
 
+    def make_ahead(self, transitions: Sequence[Transition]) -> bool:
+        """Makes what batches of these transitions will need, as far as it is kept; whether most of it is kept.
+
+        Many trees at a time keep all threads busy, which the few new ones of a batch do not.
+        """
+        trees = self.trees_of(transitions)
+        kept = [entry for entry, t in zip(trees, transitions, strict=True) if t.trees]
+        self._graphs_of([tree for entry in kept for tree in (entry.now, entry.after) if tree is not None])
+        return 2 * len(kept) >= len(trees)
+
     def encode(
         self, trees: Sequence[Trees], transitions: Sequence[Transition], weight: NDArray[np.floating]
     ) -> TrainingBatch:

@@ -20,6 +20,7 @@ from torch import Tensor
 from saltus.learn.batch import TrainingBatch
 from saltus.learn.learner import SampleArrays, StepResult, sample_arrays
 from saltus.model import Layout
+from saltus.model.branches import urgent_stream
 from saltus.model.padding import (
     Array,
     Bucket,
@@ -172,7 +173,7 @@ class RecordedStep:
         self.learner = learner
         self.buckets: Buckets[StepSize, DeviceBatch] = Buckets()
         self.pool = torch.cuda.graph_pool_handle()
-        self.stream = torch.cuda.Stream()
+        self.stream = urgent_stream()
         self.relations = grouped_relations(learner.network.arities)
         self.arities = np.array(learner.network.arities, np.int32)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import sys
 import time
 from collections import deque
@@ -73,6 +74,12 @@ FIRST_SHARE = 0.1
 
 SWITCH_INTERVAL = 2e-4
 """Seconds between switches of Python's threads; the default of 5 ms is longer than a gradient step on a GPU."""
+
+AHEAD = 64
+"""Transitions whose trees are made at a time before they are drawn."""
+
+AHEAD_THREADS = 4
+"""With fewer threads, trees are only made for transitions that are drawn."""
 
 VALIDATION_SHARE = 0.2
 """Largest share of the time that validations by time may take."""
@@ -348,10 +355,10 @@ class Trainer:
         trajectories = self._collect(temperature)
         searched = self._search(trajectories)
         collected = time.perf_counter()
-        self._store([*trajectories, *searched])
+        fresh = self._store([*trajectories, *searched])
         stored = time.perf_counter()
         known = len(self.original) + len(self.hindsight)
-        waited, losses = self._learn(graphs, layouts) if known else (0.0, mean_of(()))
+        waited, losses = self._learn(graphs, layouts, fresh) if known else (0.0, mean_of(()))
         finished = time.perf_counter()
         self.episode += 1
         if not np.isfinite(list(losses.values())).all():
@@ -438,22 +445,30 @@ class Trainer:
         )
         return [trajectory for trajectory in found if trajectory is not None]
 
-    def _store(self, trajectories: Sequence[Trajectory]) -> None:
+    def _store(self, trajectories: Sequence[Trajectory]) -> list[Transition]:
+        """Stores the transitions of trajectories, and those in hindsight; returns them."""
         spec = self.spec
+        stored: list[Transition] = []
         for trajectory in trajectories:
             solved = trajectory.ending is Ending.SOLVED
             if solved or trajectory.ending is Ending.DEAD_END or spec.keep_failed:
                 last = len(trajectory.states) - 1
-                self.original.add(
-                    transitions_of(trajectory, trajectory.goal, 0, last, reached=solved, discount=spec.discount)
-                )
+                found = transitions_of(trajectory, trajectory.goal, 0, last, reached=solved, discount=spec.discount)
+                self.original.add(found)
+                stored += found
         # What was in sight and is reached in a dead end must not be praised.
         praised = [t for t in trajectories if t.ending is not Ending.DEAD_END or not t.goal.holds(t.states[-1])]
-        self.hindsight.add(hindsight_transitions(praised, self.tasks, self.subgoals, spec, self.random["hindsight"]))
+        relabelled = hindsight_transitions(praised, self.tasks, self.subgoals, spec, self.random["hindsight"])
+        self.hindsight.add(relabelled)
+        return [*stored, *relabelled[-spec.replay :]]
 
-    def _learn(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> tuple[float, Means]:
-        """Seconds waited for batches, and the means of the losses."""
+    def _learn(
+        self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor, fresh: Sequence[Transition]
+    ) -> tuple[float, Means]:
+        """Seconds waited for batches, and the means of the losses; `fresh` are the newest transitions."""
         spec = self.spec
+        if (self.threads or os.cpu_count() or 1) >= AHEAD_THREADS:
+            self._make_ahead(graphs, fresh)
         waiting: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Future[Any]]] = deque()
         running: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], StepResult]] = deque()
         steps: list[Means] = []
@@ -479,6 +494,17 @@ class Trainer:
         while running:
             steps.append(self._finish(*running.popleft()))
         return waited, mean_of(steps)
+
+    def _make_ahead(self, graphs: ThreadPoolExecutor, transitions: Sequence[Transition]) -> None:
+        """Has trees made for transitions before they are drawn, unless trees turn out to be too large to be kept."""
+        pays = True
+
+        def make(part: Sequence[Transition]) -> None:
+            nonlocal pays
+            pays = pays and self._batches.make_ahead(part)
+
+        for first in range(0, len(transitions), AHEAD):
+            graphs.submit(make, transitions[first : first + AHEAD])
 
     def _finish(self, sources: list[tuple[Replay, NDArray[np.intp]]], result: StepResult) -> Means:
         """Means of a step's losses; the losses of the samples become their priorities."""

@@ -19,17 +19,26 @@ _STREAMS: dict[tuple[int, int, int], torch.cuda.Stream] = {}
 """Streams by device, the stream that they leave, and the number of the branch; they are made once and kept."""
 
 
-class Branch:
-    """A branch of the current stream of a device."""
+URGENT = -1
+"""Priority of streams whose work goes first where that of several streams waits; the others have 0."""
 
-    def __init__(self, device: torch.device, number: int) -> None:
+
+def urgent_stream(device: torch.device | None = None) -> torch.cuda.Stream:
+    """A stream whose work goes first."""
+    return torch.cuda.Stream(device, priority=URGENT)
+
+
+class Branch:
+    """A branch of the current stream of a device; the work of an urgent one goes before that of others."""
+
+    def __init__(self, device: torch.device, number: int, *, urgent: bool = False) -> None:
         self._main: Any = None
         self._own: Any = None
         if device.type == "cuda":
             self._main = torch.cuda.current_stream(device)
             key = (self._main.device_index, self._main.cuda_stream, number)
             if key not in _STREAMS:
-                _STREAMS[key] = torch.cuda.Stream(device)
+                _STREAMS[key] = urgent_stream(device) if urgent else torch.cuda.Stream(device)
             self._own = _STREAMS[key]
 
     def work(self) -> AbstractContextManager[Any]:

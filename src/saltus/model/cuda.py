@@ -3,8 +3,8 @@
 Per layer and arity, one kernel gathers the arguments of a tile of atoms, applies the network of their relation and
 writes the messages to the segments of their targets; one kernel reduces the segments. The backward pass has one kernel
 per arity for the gradients with respect to the arguments, and one for those of the weights. The latter are summed in a
-table with a row per piece of work: nothing is added by atomics, and the same input gives the same bits. All atoms of a
-tile are of one relation.
+table with a row per piece of work, to which one program adds per layer: the same input gives the same bits. All atoms
+of a tile are of one relation.
 
 The arities do not wait for each other, and the next layer does not wait for the gradients of the weights: each of these
 has a branch of its own (`branches.py`), since the batch of one run does not fill a large GPU.
@@ -72,6 +72,12 @@ if is_available():
         return product
 
     @triton.jit
+    def _add(place, value):
+        """Adds to memory that no other program of the launch adds to, so the order of sums is fixed. Unlike a load and
+        a store, it does not wait for the old value."""
+        tl.atomic_add(place, value, sem="relaxed")
+
+    @triton.jit
     def _mish(x):
         e = tl.exp(tl.minimum(x, 20.0))
         n = e * (e + 2.0)
@@ -97,26 +103,35 @@ if is_available():
 
     @triton.jit
     def messages_kernel(
-        x, index, position, tiles, w1, b1, w2, b2, out,
-        A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
+        x, index, position, tiles, w1, b1, w2, b2, out, hidden,
+        KEEP: tl.constexpr, A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
     ):  # fmt: skip
-        """Messages of one tile of atoms."""
+        """Messages of one tile of atoms; with KEEP, the hidden layer before activation is written too."""
         tile = tl.program_id(0)
         relation = tl.load(tiles + tile * 3)
         rows = tl.load(tiles + tile * 3 + 1) + tl.arange(0, BM)
         ok = rows < tl.load(tiles + tile * 3 + 2)
         d = tl.arange(0, D)
         K: tl.constexpr = A * D
+        a0 = _rows_of(x, index, rows, ok, d, 0, A, D)
+        a1 = _rows_of(x, index, rows, ok, d, 1 % A, A, D)
+        a2 = _rows_of(x, index, rows, ok, d, 2 % A, A, D)
+        a3 = _rows_of(x, index, rows, ok, d, 3 % A, A, D)
         y0 = tl.zeros([BM, D], tl.float32)
         y1 = tl.zeros([BM, D], tl.float32)
         y2 = tl.zeros([BM, D], tl.float32)
         y3 = tl.zeros([BM, D], tl.float32)
         for i in tl.static_range(A):
-            inner = tl.zeros([BM, D], tl.float32)
-            for j in tl.static_range(A):
-                xj = _rows_of(x, index, rows, ok, d, j, A, D)
-                inner += _dot(xj, _block(w1, relation, j, i, d, A, D), P)
+            inner = _dot(a0, _block(w1, relation, 0, i, d, A, D), P)
+            if A > 1:
+                inner += _dot(a1, _block(w1, relation, 1, i, d, A, D), P)
+            if A > 2:
+                inner += _dot(a2, _block(w1, relation, 2, i, d, A, D), P)
+            if A > 3:
+                inner += _dot(a3, _block(w1, relation, 3, i, d, A, D), P)
             inner += tl.load(b1 + relation * K + i * D + d)[None, :]
+            if KEEP:
+                tl.store(hidden + rows[:, None] * K + i * D + d[None, :], inner, mask=ok[:, None])
             h = _mish(inner)
             y0 += _dot(h, _block(w2, relation, i, 0, d, A, D), P)
             if A > 1:
@@ -133,7 +148,14 @@ if is_available():
                 y = y2
             if o == 3:
                 y = y3
-            y += _rows_of(x, index, rows, ok, d, o, A, D) + tl.load(b2 + relation * K + o * D + d)[None, :]
+            residual = a0
+            if o == 1:
+                residual = a1
+            if o == 2:
+                residual = a2
+            if o == 3:
+                residual = a3
+            y += residual + tl.load(b2 + relation * K + o * D + d)[None, :]
             place = tl.load(position + rows * A + o, mask=ok, other=0)
             tl.store(out + place[:, None] * D + d[None, :], y, mask=ok[:, None])
 
@@ -195,8 +217,8 @@ if is_available():
 
     @triton.jit
     def backward_kernel(
-        x, messages, joined, ties, offset, d_joined, index, position, tiles, w1, b1, w2,
-        d_slots, hidden, d_inner, change, sharpness,
+        messages, joined, ties, offset, d_joined, index, position, tiles, w1, w2, hidden,
+        d_slots, d_inner, change, sharpness,
         MODE: tl.constexpr, A: tl.constexpr, D: tl.constexpr, BM: tl.constexpr, P: tl.constexpr,
     ):  # fmt: skip
         """Gradients with respect to the arguments of one tile of atoms; also writes what `weights_kernel` needs."""
@@ -228,11 +250,7 @@ if is_available():
         g2 = x2
         g3 = x3
         for i in tl.static_range(A):
-            inner = tl.zeros([BM, D], tl.float32)
-            for j in tl.static_range(A):
-                xj = _rows_of(x, index, rows, ok, d, j, A, D)
-                inner += _dot(xj, _block(w1, relation, j, i, d, A, D), P)
-            inner += tl.load(b1 + relation * K + i * D + d)[None, :]
+            inner = tl.load(hidden + rows[:, None] * K + i * D + d[None, :], mask=ok[:, None], other=0.0)
             dh = _dot(g0, tl.trans(_block(w2, relation, i, 0, d, A, D)), P)
             if A > 1:
                 dh += _dot(g1, tl.trans(_block(w2, relation, i, 1, d, A, D)), P)
@@ -241,7 +259,6 @@ if is_available():
             if A > 3:
                 dh += _dot(g3, tl.trans(_block(w2, relation, i, 3, d, A, D)), P)
             di = dh * _mish_slope(inner)
-            tl.store(hidden + rows[:, None] * K + i * D + d[None, :], _mish(inner), mask=ok[:, None])
             tl.store(d_inner + rows[:, None] * K + i * D + d[None, :], di, mask=ok[:, None])
             x0 += _dot(di, tl.trans(_block(w1, relation, 0, i, d, A, D)), P)
             if A > 1:
@@ -285,15 +302,13 @@ if is_available():
                 left = _rows_of(x, index, rows, ok, d, p, A, D)
                 right = tl.load(d_inner + rows[:, None] * K + q * D + d[None, :], mask=ok[:, None], other=0.0)
             else:
-                left = tl.load(hidden + rows[:, None] * K + p * D + d[None, :], mask=ok[:, None], other=0.0)
+                left = _mish(tl.load(hidden + rows[:, None] * K + p * D + d[None, :], mask=ok[:, None], other=0.0))
                 right = tl.load(change + rows[:, None] * K + q * D + d[None, :], mask=ok[:, None], other=0.0)
             total += _dot(tl.trans(left), right, P)
             bias += tl.sum(right, axis=0)
-        at = sums + (piece * 2 + which) * K * K + (p * D + d[:, None]) * K + q * D + d[None, :]
-        tl.store(at, tl.load(at) + total)
+        _add(sums + (piece * 2 + which) * K * K + (p * D + d[:, None]) * K + q * D + d[None, :], total)
         if p == 0:
-            place = bias_sums + (piece * 2 + which) * K + q * D + d
-            tl.store(place, tl.load(place) + bias)
+            _add(bias_sums + (piece * 2 + which) * K + q * D + d, bias)
 
     @triton.jit
     def segment_sum_kernel(values, offset, base, out, D: tl.constexpr, BS: tl.constexpr):
@@ -359,38 +374,37 @@ if is_available():
         xs = tl.load(x + at, mask=ok, other=0.0)
         ms = tl.load(joined + at, mask=ok, other=0.0)
         g = tl.load(gradient + at, mask=ok, other=0.0)
+        inner0 = _update_inner(xs, ms, u1, c1, 0, d, D, P)
+        inner1 = _update_inner(xs, ms, u1, c1, 1, d, D, P)
         dx = g
         dm = tl.zeros([BN, D], tl.float32)
         if NORM:
             change = tl.zeros([BN, D], tl.float32) + tl.load(c2 + d)[None, :]
-            for i in tl.static_range(2):
-                h = _mish(_update_inner(xs, ms, u1, c1, i, d, D, P))
-                change += _dot(h, _update_block(u2, 0, i, d, 2 * D, D), P)
+            change += _dot(_mish(inner0), _update_block(u2, 0, 0, d, 2 * D, D), P)
+            change += _dot(_mish(inner1), _update_block(u2, 0, 1, d, 2 * D, D), P)
             centred = change - tl.sum(change, axis=1)[:, None] / D
             spread = tl.rsqrt(tl.sum(centred * centred, axis=1) / D + 1e-5)[:, None]
             normal = centred * spread
-            place = biases + 3 * D + d
-            tl.store(place, tl.load(place) + tl.sum(g * normal, axis=0))
-            tl.store(place + D, tl.load(place + D) + tl.sum(g, axis=0))
+            _add(biases + 3 * D + d, tl.sum(g * normal, axis=0))
+            _add(biases + 4 * D + d, tl.sum(g, axis=0))
             scaled = g * tl.load(scale + d)[None, :]
             g = spread * (
                 scaled - tl.sum(scaled, axis=1)[:, None] / D - normal * (tl.sum(scaled * normal, axis=1)[:, None] / D)
             )
             g = tl.where(ok, g, 0.0)
-        place = biases + 2 * D + d
-        tl.store(place, tl.load(place) + tl.sum(g, axis=0))
+        _add(biases + 2 * D + d, tl.sum(g, axis=0))
         for i in tl.static_range(2):
-            inner = _update_inner(xs, ms, u1, c1, i, d, D, P)
-            h = _mish(inner)
+            inner = inner0
+            if i == 1:
+                inner = inner1
             block = sums + 4 * D * D + d[:, None] * (2 * D) + i * D + d[None, :]
-            tl.store(block, tl.load(block) + _dot(tl.trans(g), h, P))
+            _add(block, _dot(tl.trans(g), _mish(inner), P))
             di = _dot(g, tl.trans(_update_block(u2, 0, i, d, 2 * D, D)), P) * _mish_slope(inner)
             di = tl.where(ok, di, 0.0)
-            place = biases + i * D + d
-            tl.store(place, tl.load(place) + tl.sum(di, axis=0))
+            _add(biases + i * D + d, tl.sum(di, axis=0))
             block = sums + (i * D + d[:, None]) * (2 * D) + d[None, :]
-            tl.store(block, tl.load(block) + _dot(tl.trans(di), xs, P))
-            tl.store(block + D, tl.load(block + D) + _dot(tl.trans(di), ms, P))
+            _add(block, _dot(tl.trans(di), xs, P))
+            _add(block + D, _dot(tl.trans(di), ms, P))
             dx += _dot(di, tl.trans(_update_block(u1, i, 0, d, 2 * D, D)), P)
             dm += _dot(di, tl.trans(_update_block(u1, i, 1, d, 2 * D, D)), P)
         tl.store(d_x + at, dx, mask=ok)
@@ -409,9 +423,11 @@ class CudaMessagePassing(MessagePassing):
         self.node_tiles = -(-layout.node_count // NODES)
         self.device = weights[0].device
         self.branches = {
-            number: Branch(self.device, number) for number, group in enumerate(layout.groups) if len(group.tiles)
+            number: Branch(self.device, number, urgent=True)
+            for number, group in reversed(list(enumerate(layout.groups)))
+            if len(group.tiles)
         }
-        """Where the groups that have atoms are processed."""
+        """Where the groups that have atoms are processed. Those of the highest arity take longest and begin first."""
 
     def forward(self, x: Tensor, keep: bool) -> tuple[Tensor, Saved | None]:
         """Embeddings after one more layer, and what its backward pass needs."""
@@ -419,13 +435,14 @@ class CudaMessagePassing(MessagePassing):
             return super().forward(x, keep)
         layout = self.layout
         messages = x.new_empty(max(1, layout.slot_count), self.size)
+        hidden = [x.new_empty(group.index.numel() * self.size if keep else 0) for group in layout.groups]
         for number, branch in self.branches.items():
             group, (w1, b1, w2, b2) = layout.groups[number], self.message_weights[number]
             branch.start()
             with branch.work():
                 messages_kernel[(len(group.tiles),)](
                     x, group.index, group.position, group.tiles, w1, b1, w2, b2, messages,
-                    A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
+                    hidden[number], KEEP=keep, A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
                 )  # fmt: skip
         for branch in self.branches.values():
             branch.join()
@@ -439,7 +456,7 @@ class CudaMessagePassing(MessagePassing):
             x, joined, self.update1, self.bias1, self.update2, self.bias2, self.scale, self.shift, result,
             layout.node_count, NORM=bool(self.norm), D=self.size, BN=NODES, P=self.precision, num_warps=4,
         )  # fmt: skip
-        return result, Saved(x, joined, [messages], [ties]) if keep else None
+        return result, Saved(x, joined, hidden, [messages, ties]) if keep else None
 
     def start_gradients(self) -> None:
         """Sets the sums of the gradients of the weights, one row per piece of work, to zero."""
@@ -457,7 +474,7 @@ class CudaMessagePassing(MessagePassing):
         self.d_slots = new.new_empty(max(1, layout.slot_count), self.size)
         self.weight_work = {number: _WeightWork(self, number) for number in self.branches}
         self.kept: list[Tensor] = []
-        """Embeddings that branches may still read."""
+        """Embeddings and hidden layers that branches may still read."""
 
     def backward(self, saved: Saved, gradient: Tensor) -> Tensor:
         """Gradient with respect to the embeddings before the layer; gradients of the weights are added up."""
@@ -470,23 +487,24 @@ class CudaMessagePassing(MessagePassing):
             d_x, d_joined, self.update_sums, layout.node_count,
             NORM=bool(self.norm), D=self.size, BN=NODES, P=self.precision, num_warps=4,
         )  # fmt: skip
-        self.kept.append(saved.x)
+        self.kept += [saved.x, *saved.hidden]
+        messages, ties = saved.share
         for number, branch in self.branches.items():
             group, work = layout.groups[number], self.weight_work[number]
-            w1, b1, w2, _ = self.message_weights[number]
+            w1, _, w2, _ = self.message_weights[number]
             branch.start()
             scratch = work.free_scratch(branch)
             with branch.work():
                 backward_kernel[(len(group.tiles),)](
-                    saved.x, saved.hidden[0], saved.joined, saved.share[0], layout.slot_offset, d_joined,
-                    group.index, group.position, group.tiles, w1, b1, w2,
+                    messages, saved.joined, ties, layout.slot_offset, d_joined,
+                    group.index, group.position, group.tiles, w1, w2, saved.hidden[number],
                     self.d_slots, *scratch, self.spec.sharpness,
                     MODE=self.mode, A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=4,
                 )  # fmt: skip
             work.branch.follow(branch)
             with work.branch.work():
                 weights_kernel[(len(group.pieces), group.arity * group.arity, 2)](
-                    saved.x, group.index, group.pieces, *scratch, *self.sums[number],
+                    saved.x, group.index, group.pieces, saved.hidden[number], *scratch, *self.sums[number],
                     A=group.arity, D=self.size, BM=TILE, P=self.precision, num_warps=2,
                 )  # fmt: skip
             work.give_back(scratch)
@@ -540,7 +558,7 @@ class _WeightWork:
         self.branch = Branch(passing.device, len(passing.layout.groups) + number)
         new = passing.update1
         self.free: deque[tuple[list[Tensor], Any]] = deque(
-            ([new.new_empty(group.index.numel() * passing.size) for _ in range(3)], None) for _ in range(2)
+            ([new.new_empty(group.index.numel() * passing.size) for _ in range(2)], None) for _ in range(2)
         )
 
     def free_scratch(self, branch: Branch) -> list[Tensor]:

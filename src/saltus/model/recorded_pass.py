@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from saltus.model.branches import urgent_stream
 from saltus.model.cuda import is_fused
 from saltus.model.layout import BatchArrays, Layout, make_layout
 from saltus.model.padding import (
@@ -49,7 +50,7 @@ class RecordedPass:
         self.device = next(network.parameters()).device
         self.buckets: Buckets[LayoutSize, _DeviceLayout] = Buckets()
         self.pool = torch.cuda.graph_pool_handle()
-        self.stream = torch.cuda.Stream()
+        self.stream = urgent_stream()
         self.relations = grouped_relations(network.arities)
         self.arities = np.array(network.arities, np.int32)
 

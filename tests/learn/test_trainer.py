@@ -20,6 +20,7 @@ from tests.policy.test_rollout import chain
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn.batch import BatchMaker
 from saltus.learn.config import load_configuration, named_configurations
+from saltus.learn.curriculum import ENOUGH, FIRST_SHARE, Curriculum
 from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, Transition, collect, search
 from saltus.learn.plan_starts import NEAREST, PlanStarts
@@ -116,6 +117,7 @@ def test_nobody_elses_random_numbers_change() -> None:
         [],
         ["average=0.9", "target_every=2", "clip=0.5", "layers_least=1", "keep_failed=true", "searches=2"],
         ["curriculum=4"],
+        ["curriculum=4", "paced=true"],
     ],
 )
 def test_a_restored_run_goes_on_as_if_nothing_had_happened(extra: list[str]) -> None:
@@ -309,6 +311,55 @@ def test_a_curriculum_begins_with_the_smallest_problems_and_ends_with_all(monkey
     assert max(seen[5]) <= sizes[5]
     assert {*seen[10], *seen[11]} >= {sizes[0], sizes[-1]}
     assert [trainer.tasks[number] for number in trainer.drawn_from] != tasks
+
+
+def test_a_paced_curriculum_follows_success() -> None:
+    by_time, paced = Curriculum(100), Curriculum(100, paced=True)
+    for episode in range(100):
+        assert paced.share(episode) >= by_time.share(episode)
+        assert FIRST_SHARE <= paced.share(episode) <= 1.0
+        paced.learn(0.0)
+    assert paced.pace == FIRST_SHARE
+    paced = Curriculum(100, paced=True)
+    for _ in range(24):
+        assert paced.share(0) < 1.0
+        paced.learn(1.0)
+    assert paced.share(0) == pytest.approx(1.0)
+    paced.learn(0.0)
+    assert by_time.share(0) < paced.share(0) < 1.0
+    before = paced.pace
+    paced.learn(ENOUGH)
+    assert paced.pace == pytest.approx(before)
+    assert [Curriculum(0).share(0), by_time.share(50), by_time.share(100)] == pytest.approx([1.0, 0.55, 1.0])
+
+
+def test_a_paced_curriculum_is_saved_and_forgotten_with_its_episode() -> None:
+    tasks = small_tasks("ferry", 10)
+    settings = [*SHORT, "curriculum=100", "paced=true", "episodes=100", "rollouts=2", "steps=1", "horizon=9"]
+
+    def trainer() -> Trainer:
+        return Trainer(load_configuration("tiny", settings), tasks, seed=0)
+
+    whole, first, second = trainer(), trainer(), trainer()
+    list(whole.train(stop=lambda: whole.episode == 4))
+    list(first.train(stop=lambda: first.episode == 2))
+    assert first.curriculum.pace != whole.curriculum.pace
+    tensors, values = first.get_state()
+    second.set_state(tensors, values)
+    before = second.curriculum.pace
+    assert before == first.curriculum.pace
+    remembered = second._remember()
+    second.curriculum.learn(1.0)
+    second._go_back(remembered)
+    assert second.curriculum.pace == before
+    list(second.train(stop=lambda: second.episode == 4))
+    assert second.curriculum.pace == whole.curriculum.pace
+    assert weights_hash(second) == weights_hash(whole)
+    for value in (-0.1, 1.5, "0.5", None, float("nan")):
+        with pytest.raises(InputError, match="pace"):
+            trainer().set_state(tensors, {**values, "pace": value})
+    del values["pace"]
+    trainer().set_state(tensors, values)
 
 
 def test_schedules() -> None:

@@ -49,6 +49,8 @@ def check_state(trainer: Trainer, tensors: Mapping[str, torch.Tensor], values: M
     check_validations(values)
     if not is_old:
         check_plan_starts(values["plan_starts"], len(trainer.tasks))
+    if "pace" in values and not 0 <= read_value(float, values["pace"], "pace") <= 1:
+        raise DamageError(f"pace: {values['pace']}, expected 0 to 1")
     names: set[str] = set()
     for name in STORES:
         prefix = f"{name}."

@@ -34,6 +34,7 @@ from saltus.errors import ConfigurationError, InputError
 from saltus.graph import Vocabulary
 from saltus.learn.batch import BatchMaker, TrainingBatch
 from saltus.learn.config import Configuration
+from saltus.learn.curriculum import FIRST_SHARE, Curriculum
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.experience import (
     Trajectory,
@@ -68,9 +69,6 @@ STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers
 
 SUBGOALS = 5
 """Number that seeds the generator of lifted sub-goals, which are drawn once."""
-
-FIRST_SHARE = 0.1
-"""Share of the problems, the smallest ones, that a curriculum begins with."""
 
 SWITCH_INTERVAL = 2e-4
 """Seconds between switches of Python's threads; the default of 5 ms is longer than a gradient step on a GPU."""
@@ -201,6 +199,7 @@ class Trainer:
         self.best: Validation | None = None
         self._td_errors: list[float] = []
         self.plan_starts = PlanStarts(self.tasks)
+        self.curriculum = Curriculum(self.spec.curriculum, paced=self.spec.paced)
         self._validated_at = time.monotonic()
         self._interrupt: Callable[[], bool] = never
         self._policy.check = self._check
@@ -299,11 +298,12 @@ class Trainer:
         """Everything that an episode changes before it has ended."""
         states = {name: rng.bit_generator.state for name, rng in self.random.items()}
         stores = self.original.remember(), self.hindsight.remember()
-        return self.learner.remember(), *stores, states, self.samples, self.plan_starts.get_state()
+        starts = self.plan_starts.get_state(), self.curriculum.pace
+        return self.learner.remember(), *stores, states, self.samples, *starts
 
     def _go_back(self, remembered: tuple[Any, ...]) -> None:
         """Undoes everything since `_remember`."""
-        learner, original, hindsight, states, self.samples, starts = remembered
+        learner, original, hindsight, states, self.samples, starts, self.curriculum.pace = remembered
         self.plan_starts.set_state(starts)
         self.learner.go_back(learner)
         self.original.go_back(original)
@@ -353,6 +353,8 @@ class Trainer:
         rate = linear(spec.learning_rate, spec.learning_rate_end, position, length)
         self.learner.set_rate(rate)
         trajectories = self._collect(temperature)
+        success = sum(t.ending is Ending.SOLVED for t in trajectories) / len(trajectories)
+        self.curriculum.learn(success)
         searched = self._search(trajectories)
         collected = time.perf_counter()
         fresh = self._store([*trajectories, *searched])
@@ -373,7 +375,7 @@ class Trainer:
             episode=self.episode,
             loss=total_of(losses, spec),
             losses=losses,
-            success=sum(t.ending is Ending.SOLVED for t in trajectories) / len(trajectories),
+            success=success,
             jumps=sum(len(t.states) - 1 for t in trajectories) / len(trajectories),
             searched=len(searched),
             original=len(self.original),
@@ -417,10 +419,7 @@ class Trainer:
 
     def _problems_known(self) -> int:
         """How many problems this episode draws from."""
-        if not self.spec.curriculum:
-            return len(self.tasks)
-        share = linear(FIRST_SHARE, 1.0, self.episode, self.spec.curriculum)
-        return max(1, round(share * len(self.tasks)))
+        return max(1, round(self.curriculum.share(self.episode) * len(self.tasks)))
 
     def _search(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         """Trajectories found by search, where rollouts failed."""
@@ -607,6 +606,7 @@ class Trainer:
             "best": self.best.episode if self.best is not None else None,
             "td_errors": self._td_errors,
             "plan_starts": self.plan_starts.get_state(),
+            "pace": self.curriculum.pace,
             "problems": digest_of([*self.tasks, *self.held_out]),
         }
         for name, store in (("original", self.original), ("hindsight", self.hindsight)):
@@ -644,3 +644,4 @@ class Trainer:
         self._td_errors = list(values["td_errors"])
         if "plan_starts" in values:
             self.plan_starts.set_state(values["plan_starts"])
+        self.curriculum.pace = float(values.get("pace", FIRST_SHARE))

@@ -49,6 +49,8 @@ SHARED = (
     "training.learning_rate_restarts=true",
     "training.average=0.997",
     "training.validate_seconds=60",
+    "training.curriculum=100",
+    "training.paced=true",
 )
 """What all candidates have in common; runs end by time, or when they solve everything steadily."""
 
@@ -60,6 +62,7 @@ CPU = (
     "training.learning_rate=2e-3",
     "training.learning_rate_episodes=1200",
     "training.validate_every=20",
+    "training.curriculum=300",
 )
 """What they have in common on a CPU, where gradient steps take most of the time."""
 

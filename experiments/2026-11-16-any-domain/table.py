@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 SUITES = {"m": "MOOSE's", "o": "ours", "i": "IPC 2023", "u": "unseen"}
 """Where the training problems come from, by the first letter of a contest's name."""
 
-LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+LATER = ("second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 """Batches after the first one."""
 
 UNSEEN_SECONDS = 20.0

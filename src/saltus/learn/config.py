@@ -52,11 +52,11 @@ class TrainingSpec:
     """Trajectories per episode, each on a training problem drawn at random. A key: experience against gradient steps
     is the first thing to vary where episodes are slow."""
     curriculum: int = 0
-    """Episodes until training problems are drawn from all of them. Before that they are drawn from the smallest
-    ones, whose share grows from a tenth. 0 draws from all problems from the start."""
+    """Episodes until training problems are drawn from all of them, at the latest. Before that they are drawn from the
+    smallest ones, whose share grows from a tenth. 0 draws from all problems from the start."""
     paced: bool = False
-    """Whether a curriculum, if there is one, goes faster as long as rollouts often reach the goal. A key: contests set
-    it."""
+    """Whether a curriculum, if there is one, goes faster while more than a quarter of the rollouts reach the goal, and
+    back while fewer do, but never behind its episodes. A key: contests set it."""
     horizon: int = 20
     """Largest number of jumps per trajectory (the paper: 20, and 200 for flat policies)."""
     steps: int = 32
@@ -260,10 +260,6 @@ class TrainingSpec:
         for name in ("discount", "beta", "original_share", "larger_from", "average"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigurationError(f"training: {name} is {getattr(self, name)}, expected 0 to 1")
-        if self.curriculum > self.episodes and not self.paced:
-            raise ConfigurationError(
-                f"training: curriculum is {self.curriculum}, more than episodes, {self.episodes}: it would never end"
-            )
         if self.cost_scale and self.cost == "jumps":
             raise ConfigurationError(
                 f"training: cost_scale is {self.cost_scale}, but cost is jumps, which always cost 1"

@@ -22,7 +22,7 @@ class Curriculum:
     """What share of the problems is known; `episodes` is the number after which all are, 0 for all from the start.
 
     With `paced`, a share of its own grows while more than enough rollouts reach the goal, and shrinks while fewer do;
-    the larger share counts.
+    the larger share counts. A policy that has learned before begins with all of them.
     """
 
     def __init__(self, episodes: int, *, paced: bool = False) -> None:
@@ -39,5 +39,6 @@ class Curriculum:
         return max(by_time, self.pace) if self.paced else by_time
 
     def learn(self, success: float) -> None:
-        """Takes account of the share of an episode's rollouts that reached the goal."""
+        """Takes account of the share of an episode's rollouts that reached the goal; of their parts, where a policy
+        sees few goals at a time."""
         self.pace = min(1.0, max(FIRST_SHARE, self.pace + GAIN * (success - ENOUGH)))

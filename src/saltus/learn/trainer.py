@@ -34,7 +34,7 @@ from saltus.errors import ConfigurationError, InputError
 from saltus.graph import Vocabulary
 from saltus.learn.batch import BatchMaker, TrainingBatch
 from saltus.learn.config import Configuration
-from saltus.learn.curriculum import FIRST_SHARE, Curriculum
+from saltus.learn.curriculum import Curriculum
 from saltus.learn.events import EpisodeReport, Event
 from saltus.learn.experience import (
     Trajectory,
@@ -78,6 +78,10 @@ AHEAD = 64
 
 AHEAD_THREADS = 4
 """With fewer threads, trees are only made for transitions that are drawn."""
+
+AHEAD_DRAWN = 2
+"""The same if an episode draws fewer than this many times as many transitions as it stores: many of those would never
+be drawn."""
 
 VALIDATION_SHARE = 0.2
 """Largest share of the time that validations by time may take."""
@@ -192,6 +196,8 @@ class Trainer:
         self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
         self.original = Replay(self.spec.replay, self.spec.alpha)
         self.hindsight = Replay(self.spec.replay, self.spec.alpha)
+        self._ahead_pays = True
+        """Whether trees have been small enough so far to be made before they are needed."""
         self.subgoals = self._subgoals(seed)
         self.episode = 0
         self.samples = 0
@@ -234,6 +240,7 @@ class Trainer:
                     )
         self.learner.set_weights(file.network.state_dict())
         self.learner.is_given = True
+        self.curriculum.pace = 1.0
 
     def policy(self) -> LearnedPolicy:
         """The policy with the weights of the moment: it changes as training goes on."""
@@ -298,8 +305,8 @@ class Trainer:
         """Everything that an episode changes before it has ended."""
         states = {name: rng.bit_generator.state for name, rng in self.random.items()}
         stores = self.original.remember(), self.hindsight.remember()
-        starts = self.plan_starts.get_state(), self.curriculum.pace
-        return self.learner.remember(), *stores, states, self.samples, *starts
+        learned = self.plan_starts.get_state(), self.curriculum.pace
+        return self.learner.remember(), *stores, states, self.samples, *learned
 
     def _go_back(self, remembered: tuple[Any, ...]) -> None:
         """Undoes everything since `_remember`."""
@@ -445,7 +452,7 @@ class Trainer:
         return [trajectory for trajectory in found if trajectory is not None]
 
     def _store(self, trajectories: Sequence[Trajectory]) -> list[Transition]:
-        """Stores the transitions of trajectories, and those in hindsight; returns them."""
+        """Stores the transitions of trajectories, and those in hindsight; returns what has not been replaced yet."""
         spec = self.spec
         stored: list[Transition] = []
         for trajectory in trajectories:
@@ -459,14 +466,16 @@ class Trainer:
         praised = [t for t in trajectories if t.ending is not Ending.DEAD_END or not t.goal.holds(t.states[-1])]
         relabelled = hindsight_transitions(praised, self.tasks, self.subgoals, spec, self.random["hindsight"])
         self.hindsight.add(relabelled)
-        return [*stored, *relabelled[-spec.replay :]]
+        return [*stored[-spec.replay :], *relabelled[-spec.replay :]]
 
     def _learn(
         self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor, fresh: Sequence[Transition]
     ) -> tuple[float, Means]:
         """Seconds waited for batches, and the means of the losses; `fresh` are the newest transitions."""
         spec = self.spec
-        if (self.threads or os.cpu_count() or 1) >= AHEAD_THREADS:
+        if (self.threads or os.cpu_count() or 1) >= AHEAD_THREADS and spec.steps * spec.batch >= AHEAD_DRAWN * len(
+            fresh
+        ):
             self._make_ahead(graphs, fresh)
         waiting: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Future[Any]]] = deque()
         running: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], StepResult]] = deque()
@@ -495,12 +504,15 @@ class Trainer:
         return waited, mean_of(steps)
 
     def _make_ahead(self, graphs: ThreadPoolExecutor, transitions: Sequence[Transition]) -> None:
-        """Has trees made for transitions before they are drawn, unless trees turn out to be too large to be kept."""
-        pays = True
+        """Has trees made for transitions before they are drawn, until trees turn out to be too large to be kept.
+
+        What goes wrong there goes wrong again, and is reported, when a batch needs the tree.
+        """
 
         def make(part: Sequence[Transition]) -> None:
-            nonlocal pays
-            pays = pays and self._batches.make_ahead(part)
+            if self._ahead_pays:
+                self._ahead_pays = False  # if it fails
+                self._ahead_pays = self._batches.make_ahead(part)
 
         for first in range(0, len(transitions), AHEAD):
             graphs.submit(make, transitions[first : first + AHEAD])
@@ -644,4 +656,4 @@ class Trainer:
         self._td_errors = list(values["td_errors"])
         if "plan_starts" in values:
             self.plan_starts.set_state(values["plan_starts"])
-        self.curriculum.pace = float(values.get("pace", FIRST_SHARE))
+        self.curriculum.pace = float(values.get("pace", self.curriculum.pace))

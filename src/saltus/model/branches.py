@@ -15,8 +15,9 @@ from typing import Any
 
 import torch
 
-_STREAMS: dict[tuple[int, int, int], torch.cuda.Stream] = {}
-"""Streams by device, the stream that they leave, and the number of the branch; they are made once and kept."""
+_STREAMS: dict[tuple[int, int, int, bool], torch.cuda.Stream] = {}
+"""Streams by device, the stream that they leave, the number of the branch and whether it is urgent; they are made once
+and kept."""
 
 
 URGENT = -1
@@ -36,7 +37,7 @@ class Branch:
         self._own: Any = None
         if device.type == "cuda":
             self._main = torch.cuda.current_stream(device)
-            key = (self._main.device_index, self._main.cuda_stream, number)
+            key = (self._main.device_index, self._main.cuda_stream, number, urgent)
             if key not in _STREAMS:
                 _STREAMS[key] = urgent_stream(device) if urgent else torch.cuda.Stream(device)
             self._own = _STREAMS[key]

@@ -3,8 +3,8 @@
 Per layer and arity, one kernel gathers the arguments of a tile of atoms, applies the network of their relation and
 writes the messages to the segments of their targets; one kernel reduces the segments. The backward pass has one kernel
 per arity for the gradients with respect to the arguments, and one for those of the weights. The latter are summed in a
-table with a row per piece of work, to which one program adds per layer: the same input gives the same bits. All atoms
-of a tile are of one relation.
+table with a row per piece of work, to each entry of which one program adds per layer: the same input gives the same
+bits. All atoms of a tile are of one relation. Hidden layers before activation are kept for the backward pass.
 
 The arities do not wait for each other, and the next layer does not wait for the gradients of the weights: each of these
 has a branch of its own (`branches.py`), since the batch of one run does not fill a large GPU.
@@ -456,6 +456,7 @@ class CudaMessagePassing(MessagePassing):
             x, joined, self.update1, self.bias1, self.update2, self.bias2, self.scale, self.shift, result,
             layout.node_count, NORM=bool(self.norm), D=self.size, BN=NODES, P=self.precision, num_warps=4,
         )  # fmt: skip
+        # The derivatives of the aggregate are computed from the messages.
         return result, Saved(x, joined, hidden, [messages, ties]) if keep else None
 
     def start_gradients(self) -> None:

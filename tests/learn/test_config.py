@@ -169,6 +169,7 @@ def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
         ("[training]\ndiscount = 1.5\n", ["discount", "0 to 1"]),
         ("[training]\ndead_end = 5.0\n", ["dead_end"]),
         ("[training]\nleast_target = -0.5\n", ["least_target", "at most -1"]),
+        ("[training]\nepisodes = 20\ncurriculum = 21\n", ["curriculum is 21", "more than episodes, 20"]),
         ('[lookahead]\ndead_ends = "all"\n', ["dead_ends", "successors, relaxed"]),
         ("[training]\naverage = 1.0\n", ["average", "never change"]),
         ('[training]\nhindsight = "much"\n', ["hindsight", "lifted"]),

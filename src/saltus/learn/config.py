@@ -260,6 +260,10 @@ class TrainingSpec:
         for name in ("discount", "beta", "original_share", "larger_from", "average"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigurationError(f"training: {name} is {getattr(self, name)}, expected 0 to 1")
+        if self.curriculum > self.episodes and not self.paced:
+            raise ConfigurationError(
+                f"training: curriculum is {self.curriculum}, more than episodes, {self.episodes}: it would never end"
+            )
         if self.cost_scale and self.cost == "jumps":
             raise ConfigurationError(
                 f"training: cost_scale is {self.cost_scale}, but cost is jumps, which always cost 1"

@@ -79,10 +79,6 @@ AHEAD = 64
 AHEAD_THREADS = 4
 """With fewer threads, trees are only made for transitions that are drawn."""
 
-AHEAD_DRAWN = 2
-"""The same if an episode draws fewer than this many times as many transitions as it stores: many of those would never
-be drawn."""
-
 VALIDATION_SHARE = 0.2
 """Largest share of the time that validations by time may take."""
 
@@ -473,9 +469,8 @@ class Trainer:
     ) -> tuple[float, Means]:
         """Seconds waited for batches, and the means of the losses; `fresh` are the newest transitions."""
         spec = self.spec
-        if (self.threads or os.cpu_count() or 1) >= AHEAD_THREADS and spec.steps * spec.batch >= AHEAD_DRAWN * len(
-            fresh
-        ):
+        threads = self.threads or os.cpu_count() or 1
+        if threads >= AHEAD_THREADS and spec.steps * spec.batch >= len(fresh):  # else most would never be drawn
             self._make_ahead(graphs, fresh)
         waiting: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Future[Any]]] = deque()
         running: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], StepResult]] = deque()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from saltus.errors import InputError, UnsupportedError
+from saltus.grow.costs import costs_are_known
 from saltus.grow.draft import Draft, Relations, substituted
 from saltus.grow.goals import (
     Found,
@@ -245,6 +246,8 @@ class Grower:
         if len(draft) <= len(self.drafts[-1]):
             return None
         task = self._named(draft)
+        if not costs_are_known(task, check):
+            return None
         actions: list[Action] = []
         for part, mapping in parts:
             actions += [
@@ -262,10 +265,14 @@ class Grower:
             self._plans[draft.task] = found or _relaxed(draft.task, check).plan or ()
         return self._plans[draft.task]
 
+    def given_plan(self, task: Task, check: Check = lambda: None) -> tuple[Action, ...]:
+        """A plan for a given problem; empty if bounded searches find none."""
+        return self._given_plan(Draft(self.relations, task), check) or self._guided(task, check) or ()
+
     def _search_is_weak(self, check: Check) -> bool:
         """Whether searches find no plans for half of the largest given problems."""
         tried = self.drafts[-SEARCHED:]
-        found = [self._given_plan(draft, check) or self._guided(draft.task, check) for draft in tried]
+        found = [self.given_plan(draft.task, check) for draft in tried]
         return 2 * sum(bool(plan) for plan in found) <= len(found)
 
     def _guided(self, task: Task, check: Check) -> tuple[Action, ...] | None:
@@ -358,6 +365,8 @@ class Grower:
         A `strict` problem keeps all of its goals; what cannot be reached says that something was copied badly.
         """
         task = self._named(draft)
+        if not costs_are_known(task, check):
+            return None
         if not strict and reachable_goal(draft, self.rules, task):
             task = draft.to_task(task.name)
         best: list[Reached] = []

@@ -1,7 +1,8 @@
 """Stage `learn`: problems made for a training set: larger ones to choose a policy by, similar ones to learn from.
 
 They come from the domain's generator where there is one, and otherwise are grown from the given problems
-(`TrainingSpec.problems_from`). Growing takes time, so grown problems can be kept in a folder: they are made once, and
+(`TrainingSpec.problems_from`). Some of them have nothing to spare of what actions use up (`TrainingSpec.lean`), and
+these are always grown. Growing takes time, so grown problems can be kept in a folder: they are made once, and
 every run that is given the folder reads them from there.
 """
 
@@ -10,14 +11,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from saltus.domains.generated import find_domain, larger_problems, similar_problems
+from saltus.domains.generated import find_domain, larger_problems, similar_problems, spread_evenly
 from saltus.files import WriteError, write_whole
 from saltus.learn.config import Configuration
-from saltus.learn.problems import Problems, digest_of
+from saltus.learn.problems import Problems, digest_of, spread
 from saltus.task import Task, load
 
 TIMES = 4.0
@@ -31,6 +32,9 @@ FAR_OBJECTS = 300
 
 LEAST_FAR = 6.0
 """Multiple below which they would not be much larger than the others: then there are none."""
+
+MOST_LEAN = 60
+"""Most given problems that lean versions are made of: each takes a search for a plan."""
 
 
 def larger_tasks(
@@ -69,6 +73,32 @@ def similar_tasks(
     return _made(problems, configuration, configuration.training.generated_problems, 1.0, folder, expired)
 
 
+def lean_tasks(
+    problems: Problems,
+    configuration: Configuration,
+    folder: Path | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> list[Task]:
+    """The training tasks without what their plans need not use up, of those that have something to spare; empty unless
+    the configuration asks for them."""
+    if not _wants_lean(problems, configuration):
+        return []
+    given = spread(problems.training, MOST_LEAN)
+
+    def make(check: Callable[[], None]) -> Iterator[Task]:
+        from saltus.grow import Grower
+        from saltus.grow.lean import lean
+
+        grower = Grower(problems.domain, problems.training)
+        for task in given:
+            check()
+            found = lean(task, grower.given_plan(task, check))
+            if found is not None:
+                yield found[0]
+
+    return _kept(f"lean-{_digest(given, '')}", make, problems, folder, expired)
+
+
 def grow_tasks(
     problems: Problems, configuration: Configuration, folder: Path, expired: Callable[[], bool] = lambda: False
 ) -> list[str]:
@@ -76,13 +106,15 @@ def grow_tasks(
 
     Once `expired` returns True, those made by then are all.
     """
-    if _origin(problems, configuration) != "grown":
+    is_grown = _origin(problems, configuration) == "grown"
+    if not is_grown and not _wants_lean(problems, configuration):
         return []
+    lean_tasks(problems, configuration, folder, expired)
     larger = larger_tasks(problems, configuration, folder, expired)
     similar_tasks(problems, configuration, folder, expired)
     far_tasks(problems, configuration, folder, expired)
     wanted = configuration.training.larger_problems
-    if len(larger) == wanted:
+    if len(larger) == wanted or not is_grown:
         return []
     made = f"only {len(larger)} of {wanted}" if larger else "no"
     return [f"{made} larger problems could be grown from the given ones: how the policy does on them says less"]
@@ -104,20 +136,39 @@ def _made(
     folder: Path | None,
     expired: Callable[[], bool],
 ) -> list[Task]:
-    """Tasks several times as large as the given ones, or as large with `times` 1, from where the configuration says."""
+    """Tasks several times as large as the given ones, or as large with `times` 1, from where the configuration says.
+
+    If the configuration wants lean ones, they are half of the larger ones.
+    """
     is_larger = times > 1
+    more = [task for task in problems.held_out if is_larger and task not in problems.training]
+    given = [*problems.training, *more]
+    lean: list[Task] = []
+    if is_larger and _wants_lean(problems, configuration):
+        lean = _grown(problems, given, count // 2, times, folder, expired, lean=True)
+    made: list[Task] = []
     match _origin(problems, configuration):
         case "generator":
             largest = max(len(task.objects) for task in problems.training)
             if not is_larger:
-                return similar_problems(problems.domain, largest, count)
-            if times == TIMES:
-                return larger_problems(problems.domain, largest, count)
-            return larger_problems(problems.domain, largest, count, least=times / 2, most=times)
+                made = similar_problems(problems.domain, largest, count)
+            elif times == TIMES:
+                made = larger_problems(problems.domain, largest, count)
+            else:
+                made = larger_problems(problems.domain, largest, count, least=times / 2, most=times)
         case "grown":
-            more = [task for task in problems.held_out if is_larger and task not in problems.training]
-            return _grown(problems, [*problems.training, *more], count, times, folder, expired)
-    return []
+            made = _grown(problems, given, count, times, folder, expired)
+    return sorted([*spread_evenly(made, count - len(lean)), *lean], key=lambda task: len(task.objects))
+
+
+def _wants_lean(problems: Problems, configuration: Configuration) -> bool:
+    """Whether the configuration wants lean problems, and the given ones have something that is used up."""
+    spec = configuration.training
+    if not spec.lean or spec.problems_from == "none":
+        return False
+    from saltus.grow.lean import supplies
+
+    return any(supplies(task) for task in problems.training)
 
 
 class _Expired(Exception):  # noqa: N818 (no error, and never seen outside of this module)
@@ -131,19 +182,44 @@ def _grown(
     times: float,
     folder: Path | None,
     expired: Callable[[], bool],
+    *,
+    lean: bool = False,
 ) -> list[Task]:
-    """Grown tasks, read from the folder if they have been kept there."""
-    if count == 0:
+    """Grown tasks, smallest first; with `lean`, those that can have less have nothing to spare."""
+    if count == 0 or any(task.has_derived_goals for task in given):
         return []
-    facts = f"{digest_of(given)} {count} {times}"
+
+    def make(check: Callable[[], None]) -> Iterator[Task]:
+        from saltus.grow import Grower
+        from saltus.grow.lean import lean as leaned
+
+        for entry in Grower(problems.domain, given).problems(count, times, check):
+            found = leaned(entry.task, entry.plan) if lean else None
+            yield entry.task if found is None else found[0]
+
     size = "similar" if times == 1 else "larger" if times == TIMES else "far"
-    name = f"{size}-{hashlib.sha256(facts.encode()).hexdigest()[:8]}"
+    name = f"{size}{'-lean' if lean else ''}-{_digest(given, f'{count} {times}')}"
+    return _kept(name, make, problems, folder, expired)
+
+
+def _digest(given: Sequence[Task], wanted: str) -> str:
+    """A short text that differs for different given tasks, or if something else is wanted of them."""
+    return hashlib.sha256(f"{digest_of(given)} {wanted}".encode()).hexdigest()[:8]
+
+
+def _kept(
+    name: str,
+    make: Callable[[Callable[[], None]], Iterator[Task]],
+    problems: Problems,
+    folder: Path | None,
+    expired: Callable[[], bool],
+) -> list[Task]:
+    """The tasks that `make` gives until time has expired, smallest first; read from the folder if they have been kept
+    there. What `make` is given is to be called often."""
     place = None if folder is None else folder / name
     if place is not None and place.is_dir():
         return [load(problems.domain, path) for path in sorted(place.glob("*.pddl"))]
-    if any(task.has_derived_goals for task in given):
-        return []
-    from saltus.grow import Grower, problem_text
+    from saltus.grow import problem_text
 
     def check() -> None:
         if expired():
@@ -151,8 +227,8 @@ def _grown(
 
     tasks: list[Task] = []
     with suppress(_Expired):
-        for entry in Grower(problems.domain, given).problems(count, times, check):
-            tasks.append(entry.task)
+        for task in make(check):
+            tasks.append(task)
     tasks.sort(key=lambda task: len(task.objects))
     if place is not None:
         _keep(tasks, place, problem_text)

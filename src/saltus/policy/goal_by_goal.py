@@ -5,16 +5,27 @@ few goals may know how to reach each of them and still wander among hundreds. He
 that is missing. Once they all hold, so that one more goal holds than before, the next one comes. A goal that is not
 reached within some jumps is left for later, until another one has been reached; if none of them can be, the next state
 is begun with. So every state takes a bounded number of jumps. Nothing is random, and nothing depends on the time.
+
+A goal is tried with fewer objects first: without all that other goals are about, and then without those of goals that
+hold. What is left is as small as the problems that the policy knows, however large the whole is. Goals that hold stay
+reached: what they are about is not there. It is tried with all objects if it cannot be reached otherwise, as when
+something lies on something else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+from saltus.lookahead.actions import is_dead_end, successor_state
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.sight import MOST_JUMPS, Literal, missing_literals, with_more
-from saltus.task import Action, State, Task
+from saltus.task import Action, Goal, State, Task
+from saltus.task.part import can_be_parted, part_of
+
+MOST_IN_VAIN = 3
+"""Goals in a row that a way to put objects away may fail to reach before it is left out."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,8 @@ class GoalByGoal:
         """States of all trees so far."""
         self.goals = 0
         """Most goals that held at once when one had been reached."""
+        self._vain = [0, 0, 0]
+        """How often in a row each way to put objects away has led to no goal."""
 
     def run(self) -> Iterator[Decision]:
         """Decisions as they are made, until `solution` is set or nothing is left to try; stop at any time."""
@@ -56,26 +69,111 @@ class GoalByGoal:
             missing = next((one for one in missing_literals(self.task.goal, state) if one not in given_up), None)
             if missing is None:
                 return
-            rollout = Rollout(
-                self.task,
-                goal=with_more(self.task.goal, state, [missing]),
-                state=state,
-                dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
-                dead_ends=self.dead_ends,
-            )
-            jumps: list[Action] = []
-            while rollout.ending is None and rollout.jumps < MOST_JUMPS:
-                decision = self.policy.decide([rollout.situation])[0]
-                self.states += len(decision.tree)
-                step = rollout.advance(decision)
-                if step is not None:
-                    jumps += step.actions
-                yield decision
-            if rollout.ending is Ending.SOLVED:
-                state = rollout.state
-                actions += jumps
-                given_up.clear()
-                self.goals = max(self.goals, rollout.goal.size)
-            else:
+            goal = with_more(self.task.goal, state, [missing])
+            found = yield from self._reach(state, goal, missing)
+            if found is None:
                 given_up.add(missing)
+                continue
+            for action in found:
+                state = successor_state(self.task, state, action)
+            actions += found
+            given_up.clear()
+            self.goals = max(self.goals, goal.size)
         self.solution = actions
+
+    def _reach(self, state: State, goal: Goal, missing: Literal) -> Generator[Decision, None, list[Action] | None]:
+        """The actions to a goal in which one literal is missing: with few objects if possible, or else with all."""
+        tried: set[frozenset[int]] = set()
+        for way, put_away in enumerate(self._less_to_see(state, missing)):
+            if not put_away or put_away in tried or self._vain[way] >= MOST_IN_VAIN:
+                continue
+            tried.add(put_away)
+            found = yield from self._reach_without(put_away, state, goal)
+            if found is not None:
+                self._vain[way] = 0
+                return found
+            self._vain[way] += 1
+        rollout = Rollout(
+            self.task,
+            goal=goal,
+            state=state,
+            dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
+            dead_ends=self.dead_ends,
+        )
+        return (yield from self._roll_out(rollout))
+
+    def _less_to_see(self, state: State, missing: Literal) -> Iterator[frozenset[int]]:
+        """Objects to be put away: those of all other goals; these without what occupies others (`held`); and those of
+        goals that hold and no others, without what occupies others."""
+        if not can_be_parted(self.task):
+            return
+        everything = self._objects_of(literals_of(self.task.goal))
+        others = everything - self._objects_of([missing])
+        yield others
+        yield others - held(self.task, state, others)
+        done = everything - self._objects_of(missing_literals(self.task.goal, state))
+        yield done - held(self.task, state, done)
+
+    def _objects_of(self, literals: Sequence[Literal]) -> frozenset[int]:
+        """The objects that literals are about, without constants."""
+        constants = len(self.task.domain.constants)
+        found = {number for _, code in literals for number in self.task.decode(code)[1:]}
+        return frozenset(number for number in found if number >= constants)
+
+    def _reach_without(
+        self, put_away: frozenset[int], state: State, goal: Goal
+    ) -> Generator[Decision, None, list[Action] | None]:
+        """The actions to the goal in a task that lacks some objects; None if it is not reached there."""
+        kept = [one for one in literals_of(goal) if put_away.isdisjoint(self.task.decode(one[1])[1:])]
+        wanted = Goal([code for sign, code in kept if sign], [code for sign, code in kept if not sign])
+        part = part_of(self.task, put_away, state, wanted)
+        if is_dead_end(part.task, part.task.initial_state, part.task.goal):
+            return None
+        rule = DeadEndRule.when_playing(self.policy.lookahead)
+        found = yield from self._roll_out(Rollout(part.task, dead_end_rule=rule))
+        if found is None:
+            return None
+        actions = [part.action_of_whole(action) for action in found]
+        for action in actions:
+            state = successor_state(self.task, state, action)
+        is_lost = not goal.holds(state) or (rule is DeadEndRule.AVOID and state in self.dead_ends)
+        return None if is_lost else actions
+
+    def _roll_out(self, rollout: Rollout) -> Generator[Decision, None, list[Action] | None]:
+        """The actions of a rollout, decision by decision; None if it has not reached its goal within some jumps."""
+        actions: list[Action] = []
+        while rollout.ending is None and rollout.jumps < MOST_JUMPS:
+            decision = self.policy.decide([rollout.situation])[0]
+            self.states += len(decision.tree)
+            step = rollout.advance(decision)
+            if step is not None:
+                actions += step.actions
+            yield decision
+        return actions if rollout.ending is Ending.SOLVED else None
+
+
+def held(task: Task, state: State, objects: Collection[int]) -> frozenset[int]:
+    """Those of some objects that occupy others, as what a hand holds, and what is in or on that: the only one in the
+    fluent atoms of another object with one predicate, or the only object with a fluent unary predicate."""
+    away, found = set(objects), set[int]()
+    atoms = [atom for atom in map(task.decode, state) if len(atom) > 1]
+    while True:
+        tied: dict[tuple[int, ...], set[int]] = defaultdict(set)
+        for predicate, *numbers in atoms:
+            if len(numbers) == 1:
+                tied[(predicate,)].add(numbers[0])
+                continue
+            others = away.intersection(numbers)
+            for position, number in enumerate(numbers):
+                if others and number not in away:
+                    tied[predicate, position, number] |= others
+        alone = away.intersection(number for others in tied.values() if len(others) == 1 for number in others)
+        if not alone:
+            return frozenset(found)
+        found |= alone
+        away -= alone
+
+
+def literals_of(goal: Goal) -> list[Literal]:
+    """All literals of a goal."""
+    return [(True, code) for code in goal.positive.tolist()] + [(False, code) for code in goal.negative.tolist()]

@@ -224,6 +224,9 @@ class _Planning:
         """Where a limit cut the rollout off: a state that was jumped to, but not decided on."""
         self.others_goals = task.goal.count(task.initial_state)
         """Most goals in a state of the rollout or the search around the policy."""
+        self.furthest: tuple[State, int] | None = None
+        """The state of the rollout with the most goals, and the number of actions that lead there; None if no state has
+        more than the first."""
         self.now = Progress(
             jumps=0,
             search_decisions=0,
@@ -298,12 +301,13 @@ class _Planning:
                 change = step.tree.change_to(step.node)
                 self.actions += jump
             self.see(decision, goals)
-            self.others_goals = max(self.others_goals, goals)
+            if goals > self.others_goals:
+                self.others_goals, self.furthest = goals, (rollout.state, len(self.actions))
             self.now = replace(self.now, jumps=rollout.jumps, greedy_goals=self.others_goals)
             if rollout.ending is None:
                 yield self.now
                 if search and self.by_goals is None and stall.stretch >= ALONE:
-                    self.begin_goal_by_goal(stall if sees_all else None)
+                    self.begin_goal_by_goal()
                 if self.by_goals is not None:
                     self.states_beside += len(decision.tree)
                     yield from self.play_goal_by_goal(self.states_beside)
@@ -319,13 +323,13 @@ class _Planning:
             unsolvable = rollout.ending is Ending.PROVEN_DEAD_END and rollout.jumps == 0
             yield self.end(Outcome.FAILED, greedy=True, detail=str(rollout.ending), unsolvable=unsolvable)
 
-    def begin_goal_by_goal(self, stall: Stall | None = None) -> None:
+    def begin_goal_by_goal(self) -> None:
         """Lets the policy play goal by goal, from the rollout's state with the most goals, if any, and then from the
         initial one. With one goal there is nothing else to play."""
         beginnings = [Beginning(self.task.initial_state)]
-        if stall is not None and stall.most_goals_at > 0:
-            best = self.search.nodes[stall.most_goals_at]
-            beginnings.insert(0, Beginning(best.state, tuple(best.path())))
+        if self.furthest is not None:
+            state, length = self.furthest
+            beginnings.insert(0, Beginning(state, tuple(self.actions[:length])))
         self.by_goals = GoalByGoal(self.policy, self.task, beginnings, dead_ends=self.dead_ends)
         if self.task.goal.size > 1:
             self.goal_decisions = self.by_goals.run()

@@ -1,0 +1,60 @@
+"""Stage `grow`: problems with nothing to spare.
+
+Some objects are used up: an atom about them is deleted and never comes back, as with bread that becomes a sandwich, or
+a spanner that works once. Problems often have more of them than needed, and a policy may learn to count on it. A *lean*
+problem has only those that a plan uses; the plan shows that it is solvable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from saltus.pddl import Domain
+from saltus.policy.planning import plan_of
+from saltus.policy.tidy import tidied
+from saltus.task import Action, Plan, Task, validate
+from saltus.task.part import part_of
+
+
+def spent_predicates(domain: Domain) -> frozenset[str]:
+    """Predicates of atoms that actions delete and none adds."""
+    literals = [literal for schema in domain.schemas for effect in schema.effects for literal in effect.literals]
+    added = {literal.predicate for literal in literals if literal.positive}
+    return frozenset(literal.predicate for literal in literals if not literal.positive) - added
+
+
+def supplies(task: Task) -> frozenset[int]:
+    """Objects that are used up, and that a problem could have fewer of: no goal and no constant, and not tied to other
+    objects by static atoms or values of functions, as the cells of a map are."""
+    domain, number = task.domain, task.object_number
+    spent = spent_predicates(domain)
+    found: set[int] = set()
+    tied = set(range(len(domain.constants)))
+    if not spent:
+        return frozenset()
+    for predicate, *names in task.problem.initial_atoms(domain):
+        if predicate in spent:
+            found.update(number[name] for name in names)
+        if len(names) > 1 and not task.fluent[task.predicate_number[predicate]]:
+            tied.update(number[name] for name in names)
+    for _, *names in task.problem.values:
+        if len(names) > 1:
+            tied.update(number[name] for name in names)
+    for codes in (task.goal.positive, task.goal.negative):
+        for code in codes.tolist():
+            tied.update(task.decode(code)[1:])
+    return frozenset(found - tied)
+
+
+def lean(task: Task, plan: Sequence[Action]) -> tuple[Task, Plan] | None:
+    """The task without the supplies that a plan for it does not need, and that plan; None if it needs all of them."""
+    spare = supplies(task)
+    if not spare or task.has_derived_goals:
+        return None
+    kept = tidied(task, plan)
+    spare -= {argument for action in kept for argument in action.arguments}
+    if not spare:
+        return None
+    found = part_of(task, spare).task
+    actions = plan_of(task, kept)
+    return (found, actions) if validate(found, actions).valid else None

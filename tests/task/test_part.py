@@ -1,0 +1,80 @@
+"""Tasks without some of their objects: what can be done there can be done in the whole, and nothing else changes."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.conftest import examples
+from tests.random_moves import random_move_task
+from tests.random_tasks import random_task
+from tests.tasks import rich_task
+
+from saltus.task import State, Task
+from saltus.task.part import Part, can_be_parted, part_of
+from saltus.task.reference import applicable, successor
+
+
+def walked(task: Task, rng: random.Random) -> State:
+    """A state some random actions away."""
+    state = task.initial_state
+    for _ in range(rng.randrange(5)):
+        actions = sorted(applicable(task, state))
+        if not actions:
+            break
+        state = successor(task, state, rng.choice(actions))
+    return state
+
+
+def names(task: Task, state: State) -> set[str]:
+    return {task.atom_name(code) for code in state}
+
+
+def random_part(task: Task, state: State, rng: random.Random) -> tuple[Part, set[str]]:
+    """A part of the task that begins with the state, and the names of what was put away."""
+    wanted = {
+        number
+        for codes in (task.goal.positive, task.goal.negative)
+        for code in codes
+        for number in task.decode(code)[1:]
+    }
+    spare = [number for number in range(len(task.domain.constants), len(task.objects)) if number not in wanted]
+    put_away = rng.sample(spare, rng.randint(0, len(spare)))
+    return part_of(task, put_away, state), {task.objects[number] for number in put_away}
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_what_can_be_done_in_a_part_can_be_done_in_the_whole(seed: int, moves: bool) -> None:
+    task = random_move_task(seed, tiny=True) if moves else random_task(seed)
+    if not can_be_parted(task):
+        return
+    rng = random.Random(seed)
+    state = walked(task, rng)
+    part, gone = random_part(task, state, rng)
+    small = part.task
+    assert set(small.objects) == set(task.objects) - gone
+    assert [task.objects[number] for number in part.numbers] == list(small.objects)
+    there = {atom for atom in names(task, state) if gone.isdisjoint(atom.strip("()").split()[1:])}
+    assert names(small, small.initial_state) == there
+    assert (len(small.goal.positive), len(small.goal.negative)) == (len(task.goal.positive), len(task.goal.negative))
+    possible = set(applicable(task, state))
+    mapped = {part.action_of_whole(action): action for action in applicable(small, small.initial_state)}
+    about_others = {action for action in possible if gone & {task.objects[number] for number in action.arguments}}
+    assert set(mapped) == possible - about_others
+    for action, own in mapped.items():
+        after, after_there = (
+            names(task, successor(task, state, action)),
+            names(small, successor(small, small.initial_state, own)),
+        )
+        assert after - after_there == names(task, state) - there  # what is away stays as it is
+        assert after_there <= after
+
+
+def test_some_random_tasks_can_be_parted() -> None:
+    assert sum(can_be_parted(random_task(seed)) for seed in range(40)) > 10
+
+
+def test_effects_on_all_objects_cannot_be_parted() -> None:
+    assert not can_be_parted(rich_task())

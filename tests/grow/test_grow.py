@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.random_moves import random_move_task
 from tests.random_tasks import random_task
-from tests.tasks import RICH_DOMAIN, RICH_PROBLEM, task_of
+from tests.tasks import RICH_DOMAIN, RICH_PROBLEM, domain_of, task_of
 
 from saltus.domains import generate_problem
 from saltus.domains.checks import check_problem
@@ -45,6 +45,15 @@ HAULING = """\
   (:action drop :parameters (?c - crate ?p - place) :precondition (and (crane ?p) (up ?c))
     :effect (and (idle) (at ?c ?p) (not (up ?c)))))
 """
+
+
+SWITCHES = task_of(
+    domain_of("""(define (domain switches) (:requirements :strips) (:predicates (a) (b) (c))
+      (:action one :parameters () :precondition (a) :effect (and (b) (not (a))))
+      (:action two :parameters () :precondition (b) :effect (c)))"""),
+    "(define (problem p) (:domain switches) (:init (a)) (:goal (c)))",
+)
+"""A problem without objects."""
 
 
 def hauling(places: int, crates: int, seed: int = 0) -> Task:
@@ -188,6 +197,13 @@ def test_nothing_to_add_gives_no_problem() -> None:
     text = "(define (problem h) (:domain hauling) (:init (at only yard) (idle) (crane yard)) (:goal (up only)))"
     task = task_of(domain, text)
     assert Grower(task.domain, [task]).grow(3) == []
+
+
+def test_problems_without_objects_do_not_grow() -> None:
+    """Ground problems, whose predicates have no arguments: there is nothing to copy."""
+    grower = Grower(SWITCHES.domain, [SWITCHES])
+    assert grower.grow(2, 4.0) == []
+    assert all(task.objects == () for task in grower.vary(2))  # other states of the same problem
 
 
 def test_no_problems_are_refused() -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
+from tests.grow.test_grow import SWITCHES
 from tests.learn.small import small_tasks
 
 import saltus.grow
 from saltus.domains.generated import generated_task
-from saltus.grow import Grown
+from saltus.grow import Grower, Grown
 from saltus.learn.config import Configuration, load_configuration
 from saltus.learn.larger import FAR_OBJECTS, far_tasks, grow_tasks, larger_tasks, similar_tasks
 from saltus.learn.problems import Problems, load_problems
@@ -139,3 +140,11 @@ def test_nothing_is_far_larger_than_large_problems() -> None:
     task = generated_task("ferry", "medium", 9, 10)
     assert len(task.objects) > FAR_OBJECTS / 6
     assert far_tasks(replace(problems, training=[task]), load_configuration(None, ["far_problems=3"])) == []
+
+
+def test_problems_without_objects_have_no_larger_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(saltus.grow, "Grower", Grower)
+    problems = Problems("switches", SWITCHES.domain, [SWITCHES], [SWITCHES])
+    wanted = load_configuration(None, ["far_problems=2", "larger_problems=2", "generated_problems=2", "lean=true"])
+    assert grow_tasks(problems, wanted, tmp_path)[0].startswith("no larger problems")
+    assert larger_tasks(problems, wanted) == far_tasks(problems, wanted) == similar_tasks(problems, wanted) == []

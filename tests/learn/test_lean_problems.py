@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.learn.small import small_tasks
 
+from saltus.domains.generated import generated_task
 from saltus.learn.candidates import candidates_for
 from saltus.learn.config import Configuration, load_configuration
 from saltus.learn.larger import grow_tasks, larger_tasks, lean_tasks
@@ -79,3 +80,14 @@ def test_no_time_is_no_error(tmp_path: Path) -> None:
 
 def test_contests_have_them() -> None:
     assert all(entry.configuration.training.lean for entry in candidates_for(problems().training, "cpu"))
+
+
+def test_larger_problems_are_larger_even_if_much_can_be_spared() -> None:
+    """Thirty spanners for a few nuts: without them, problems would be smaller than the given ones."""
+    tasks = [
+        generated_task("spanner", "training", 0, 1, seed, {"spanners": 30 + seed, "nuts": 2 + seed, "locations": 3})
+        for seed in range(3)
+    ]
+    given = Problems("spanner", tasks[0].domain, tasks, tasks[2:])
+    made = larger_tasks(given, configured("lean=true", "problems_from=grown"))
+    assert min(len(task.objects) for task in made) > max(len(task.objects) for task in given.training)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import examples
 from tests.random_moves import random_move_task
 from tests.random_tasks import random_task
-from tests.tasks import rich_task
+from tests.tasks import domain_of, rich_task, task_of
 
 from saltus.task import State, Task
 from saltus.task.part import Part, can_be_parted, part_of
@@ -76,5 +77,34 @@ def test_some_random_tasks_can_be_parted() -> None:
     assert sum(can_be_parted(random_task(seed)) for seed in range(40)) > 10
 
 
-def test_effects_on_all_objects_cannot_be_parted() -> None:
+SEALED = """(define (domain sealed) (:requirements :adl) (:predicates (open ?x) (done ?x))
+  (:action close :parameters (?x) :precondition (open ?x) :effect (not (open ?x)))
+  (:action seal :parameters (?x) :precondition CONDITION :effect EFFECT))"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "effect", "wanted"),
+    [
+        ("(not (open ?x))", "(done ?x)", True),
+        ("(or (not (open ?x)) (done ?x))", "(done ?x)", True),
+        ("(not (open ?x))", "(when (open ?x) (done ?x))", True),
+        ("(forall (?y) (not (open ?y)))", "(done ?x)", False),
+        ("(or (forall (?y) (not (open ?y))) (done ?x))", "(done ?x)", False),
+        ("(exists (?y) (open ?y))", "(done ?x)", False),
+        ("(open ?x)", "(forall (?y) (done ?y))", False),
+        ("(open ?x)", "(when (forall (?y) (open ?y)) (done ?x))", False),
+    ],
+)
+def test_what_ranges_over_all_objects_cannot_be_parted(condition: str, effect: str, wanted: bool) -> None:
+    domain = SEALED.replace("CONDITION", condition).replace("EFFECT", effect)
+    problem = "(define (problem p) (:domain sealed) (:objects a b) (:init (open a) (open b)) (:goal (and (done a))))"
+    assert can_be_parted(task_of(domain_of(domain), problem)) == wanted
+
+
+def test_axioms_and_goals_that_are_formulas_cannot_be_parted() -> None:
     assert not can_be_parted(rich_task())
+    domain = SEALED.replace("CONDITION", "(open ?x)").replace("EFFECT", "(done ?x)")
+    goal = (
+        "(define (problem p) (:domain sealed) (:objects a b) (:init (open a) (open b)) (:goal (or (done a) (done b))))"
+    )
+    assert not can_be_parted(task_of(domain_of(domain), goal))

@@ -1,7 +1,7 @@
 """Stage `grow`: whether the actions of a made problem have costs.
 
 Costs may be values of functions, such as lengths of roads, and a problem gives them for the actions that can be needed.
-A made problem in which one is missing was made badly, and no planner accepts it.
+A made problem in which one is missing was made badly, and a plan that needs it has no cost.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 
 from saltus.lookahead.actions import applicable_arrays
 from saltus.pddl.structures import NumericTerm
-from saltus.policy.relaxed import ground_task
+from saltus.policy.relaxed import can_search, ground_task
 from saltus.task import EQUALITY, Task
 
 MOST_LISTED = 200_000
-"""Most ground actions that are looked at; with more, nothing is known."""
+"""Most ground actions that are looked at."""
 
 
 def costs_are_known(task: Task, check: Callable[[], None] = lambda: None) -> bool:
-    """Whether all actions that can be reached have costs, if nothing becomes false. False if they are too many to
-    tell."""
+    """Whether all actions that can be reached have costs, if nothing becomes false.
+
+    True where that is not known: if they are too many, or conditions or effects are more than lists of literals.
+    """
     if not task.has_costs:
         return True
     priced = [
@@ -33,9 +35,11 @@ def costs_are_known(task: Task, check: Callable[[], None] = lambda: None) -> boo
     ]
     if not priced or _have_costs(task, priced, _statically_possible(task, priced)):
         return True
+    if not can_search(task):
+        return True
     ground = ground_task(task, check, MOST_LISTED)
     if ground is None:
-        return False
+        return True
     reached = [[action.arguments for action in ground.actions if action.schema == number] for number in priced]
     return _have_costs(task, priced, reached)
 

@@ -133,6 +133,7 @@ class Grower:
         self._can_join: bool | None = None
         self._plans: dict[Task, tuple[Action, ...]] = {}
         self._relaxed_lead = 0
+        self._costs_matter: bool | None = None
 
     def _walked(self, tasks: Sequence[Task]) -> Iterator[Draft]:
         for task in tasks:
@@ -246,7 +247,7 @@ class Grower:
         if len(draft) <= len(self.drafts[-1]):
             return None
         task = self._named(draft)
-        if not costs_are_known(task, check):
+        if not self._has_costs(task, check):
             return None
         actions: list[Action] = []
         for part, mapping in parts:
@@ -292,7 +293,7 @@ class Grower:
         fixed = len(draft) - sum(counts.values())
         factor = (target - fixed) / max(1, sum(counts.values()))
         if way != self.ways.first:
-            factor = min(factor, MOST_GROWTH * target / len(draft))
+            factor = min(factor, MOST_GROWTH * target / max(1, len(draft)))
         goals = {kind: round(count * factor) for kind, count in counts.items()}
         inserter = Inserter(self.rules, self.rng, check, groups=way.mode is Mode.GROUPS)
         for kinds in self.lattices:
@@ -365,7 +366,7 @@ class Grower:
         A `strict` problem keeps all of its goals; what cannot be reached says that something was copied badly.
         """
         task = self._named(draft)
-        if not costs_are_known(task, check):
+        if not self._has_costs(task, check):
             return None
         if not strict and reachable_goal(draft, self.rules, task):
             task = draft.to_task(task.name)
@@ -395,6 +396,12 @@ class Grower:
                 return Grown(task, draft.task.name, "unproven", ())
         self.without_plan += 1
         return None
+
+    def _has_costs(self, task: Task, check: Check) -> bool:
+        """Whether no action of a made problem lacks a cost, as far as that is true of given problems."""
+        if self._costs_matter is None:
+            self._costs_matter = all(costs_are_known(draft.task, check) for draft in self.drafts[-SEARCHED:])
+        return not self._costs_matter or costs_are_known(task, check)
 
     def _search(self, draft: Draft, task: Task, check: Check) -> Found:
         """A plan, or the state with the most goals that two searches came across; nothing if the goal is out of reach.

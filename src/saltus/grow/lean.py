@@ -1,8 +1,8 @@
 """Stage `grow`: problems with nothing to spare.
 
-Some objects are used up: an atom about them is deleted and never comes back, as with bread that becomes a sandwich, or
-a spanner that works once. Problems often have more of them than needed, and a policy may learn to count on it. A *lean*
-problem has only those that a plan uses; the plan shows that it is solvable.
+Some objects are used up: an atom about such an object alone is deleted and never comes back, as with bread that becomes
+a sandwich, or a spanner that works once. Problems often have more of them than needed, and a policy may learn to count
+on it. A *lean* problem has only those that a plan uses; the plan shows that it is solvable.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def spent_predicates(domain: Domain) -> frozenset[str]:
 
 
 def supplies(task: Task) -> frozenset[int]:
-    """Objects that are used up, and that a problem could have fewer of: no goal and no constant, and not tied to other
-    objects by static atoms or values of functions, as the cells of a map are."""
+    """Objects that are used up, and that a problem could have fewer of: no constants, not in the goal, and not tied to
+    other objects by static atoms or values of functions, as the cells of a map are."""
     domain, number = task.domain, task.object_number
     spent = spent_predicates(domain)
     found: set[int] = set()
@@ -33,8 +33,8 @@ def supplies(task: Task) -> frozenset[int]:
     if not spent:
         return frozenset()
     for predicate, *names in task.problem.initial_atoms(domain):
-        if predicate in spent:
-            found.update(number[name] for name in names)
+        if predicate in spent and len(names) == 1:
+            found.add(number[names[0]])
         if len(names) > 1 and not task.fluent[task.predicate_number[predicate]]:
             tied.update(number[name] for name in names)
     for _, *names in task.problem.values:

@@ -197,10 +197,10 @@ class TrainingSpec:
     policies that solve all others; see `problems_from`. They count as larger problems. A key: where small problems are
     easy, only these tell policies apart."""
     lean: bool = False
-    """Whether half of the larger and of the far larger problems have nothing to spare of what actions use up for good,
-    and such versions of the training problems are learned from, too. Where problems have spare tools or ingredients, a
-    policy may learn to count on it; where nothing is used up, nothing changes. A key: contests set it, and in
-    experiments with named configurations nothing but these problems should differ."""
+    """Whether up to half of the larger and of the far larger problems have nothing to spare of what actions use up for
+    good, and such versions of the training problems are learned from, too. Where problems have spare tools or
+    ingredients, a policy may learn to count on it. Nothing changes where nothing is used up. A key: contests set it;
+    named configurations leave it off, so that their problems are those of the paper."""
     problems_from: str = "auto"
     """Where generated and larger problems come from: generator: Saltus's own generator for the domain; grown: the given
     problems (`saltus grow`); auto: the generator if the domain has one, otherwise the given problems; none: there are

@@ -54,7 +54,7 @@ def far_tasks(
     expired: Callable[[], bool] = lambda: False,
 ) -> list[Task]:
     """Validation tasks far larger than the given ones, smallest first; empty if none can be made."""
-    times = min(FAR_TIMES, FAR_OBJECTS / max(len(task.objects) for task in problems.training))
+    times = min(FAR_TIMES, FAR_OBJECTS / max(1, *(len(task.objects) for task in problems.training)))
     if times < LEAST_FAR:
         return []
     return _made(problems, configuration, configuration.training.far_problems, times, folder, expired)
@@ -109,10 +109,10 @@ def grow_tasks(
     is_grown = _origin(problems, configuration) == "grown"
     if not is_grown and not _wants_lean(problems, configuration):
         return []
-    lean_tasks(problems, configuration, folder, expired)
     larger = larger_tasks(problems, configuration, folder, expired)
     similar_tasks(problems, configuration, folder, expired)
     far_tasks(problems, configuration, folder, expired)
+    lean_tasks(problems, configuration, folder, expired)
     wanted = configuration.training.larger_problems
     if len(larger) == wanted or not is_grown:
         return []
@@ -138,7 +138,7 @@ def _made(
 ) -> list[Task]:
     """Tasks several times as large as the given ones, or as large with `times` 1, from where the configuration says.
 
-    If the configuration wants lean ones, they are half of the larger ones.
+    If the configuration wants lean ones, they are up to half of the larger ones.
     """
     is_larger = times > 1
     more = [task for task in problems.held_out if is_larger and task not in problems.training]
@@ -157,14 +157,14 @@ def _made(
             else:
                 made = larger_problems(problems.domain, largest, count, least=times / 2, most=times)
         case "grown":
-            made = _grown(problems, given, count, times, folder, expired)
+            made = _grown(problems, given, count - len(lean), times, folder, expired)
     return sorted([*spread_evenly(made, count - len(lean)), *lean], key=lambda task: len(task.objects))
 
 
 def _wants_lean(problems: Problems, configuration: Configuration) -> bool:
     """Whether the configuration wants lean problems, and the given ones have something that is used up."""
     spec = configuration.training
-    if not spec.lean or spec.problems_from == "none":
+    if not spec.lean or spec.problems_from == "none" or any(task.has_derived_goals for task in problems.training):
         return False
     from saltus.grow.lean import supplies
 
@@ -185,7 +185,8 @@ def _grown(
     *,
     lean: bool = False,
 ) -> list[Task]:
-    """Grown tasks, smallest first; with `lean`, those that can have less have nothing to spare."""
+    """Grown tasks, smallest first; with `lean`, those that are larger than the given ones even so have nothing to
+    spare."""
     if count == 0 or any(task.has_derived_goals for task in given):
         return []
 
@@ -193,9 +194,11 @@ def _grown(
         from saltus.grow import Grower
         from saltus.grow.lean import lean as leaned
 
+        largest = max(len(task.objects) for task in given)
         for entry in Grower(problems.domain, given).problems(count, times, check):
             found = leaned(entry.task, entry.plan) if lean else None
-            yield entry.task if found is None else found[0]
+            is_larger = found is not None and len(found[0].objects) > largest
+            yield found[0] if found is not None and is_larger else entry.task
 
     size = "similar" if times == 1 else "larger" if times == TIMES else "far"
     name = f"{size}{'-lean' if lean else ''}-{_digest(given, f'{count} {times}')}"

@@ -18,14 +18,17 @@ from collections import defaultdict
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from saltus.lookahead.actions import is_dead_end, successor_state
+from saltus.lookahead.actions import successor_state
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
 from saltus.policy.sight import MOST_JUMPS, Literal, missing_literals, with_more
 from saltus.task import Action, Goal, State, Task
 from saltus.task.part import can_be_parted, part_of
 
 MOST_IN_VAIN = 3
-"""Goals in a row that a way to put objects away may fail to reach before it is left out."""
+"""Goals in a row that may be tried in vain with some objects put away before that is no longer tried."""
+
+PER_STATE = 10
+"""Objects and atoms of a task that count as one state of a tree when a part of it is made."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,10 @@ class GoalByGoal:
         """States of all trees so far."""
         self.goals = 0
         """Most goals that held at once when one had been reached."""
+        self._everything = self._objects_of(literals_of(task.goal))
+        """The objects that the goal is about."""
         self._vain = [0, 0, 0]
-        """How often in a row each way to put objects away has led to no goal."""
+        """How often in a row each way to put objects away has been in vain."""
 
     def run(self) -> Iterator[Decision]:
         """Decisions as they are made, until `solution` is set or nothing is left to try; stop at any time."""
@@ -64,6 +69,7 @@ class GoalByGoal:
 
     def _play(self, beginning: Beginning) -> Iterator[Decision]:
         state, actions = beginning.state, list(beginning.actions)
+        self._vain = [0, 0, 0]
         given_up: set[Literal] = set()
         while not self.task.goal.holds(state):
             missing = next((one for one in missing_literals(self.task.goal, state) if one not in given_up), None)
@@ -107,11 +113,10 @@ class GoalByGoal:
         goals that hold and no others, without what occupies others."""
         if not can_be_parted(self.task):
             return
-        everything = self._objects_of(literals_of(self.task.goal))
-        others = everything - self._objects_of([missing])
+        others = self._everything - self._objects_of([missing])
         yield others
         yield others - held(self.task, state, others)
-        done = everything - self._objects_of(missing_literals(self.task.goal, state))
+        done = self._everything - self._objects_of(missing_literals(self.task.goal, state))
         yield done - held(self.task, state, done)
 
     def _objects_of(self, literals: Sequence[Literal]) -> frozenset[int]:
@@ -126,11 +131,13 @@ class GoalByGoal:
         """The actions to the goal in a task that lacks some objects; None if it is not reached there."""
         kept = [one for one in literals_of(goal) if put_away.isdisjoint(self.task.decode(one[1])[1:])]
         wanted = Goal([code for sign, code in kept if sign], [code for sign, code in kept if not sign])
+        self.states += (len(self.task.objects) + len(state)) // PER_STATE
         part = part_of(self.task, put_away, state, wanted)
-        if is_dead_end(part.task, part.task.initial_state, part.task.goal):
-            return None
         rule = DeadEndRule.when_playing(self.policy.lookahead)
-        found = yield from self._roll_out(Rollout(part.task, dead_end_rule=rule))
+        dead_ends = DeadEnds(part.task, part.task.goal, self.policy.lookahead.roles)
+        if part.task.initial_state in dead_ends:
+            return None
+        found = yield from self._roll_out(Rollout(part.task, dead_end_rule=rule, dead_ends=dead_ends))
         if found is None:
             return None
         actions = [part.action_of_whole(action) for action in found]
@@ -156,22 +163,35 @@ def held(task: Task, state: State, objects: Collection[int]) -> frozenset[int]:
     """Those of some objects that occupy others, as what a hand holds, and what is in or on that: the only one in the
     fluent atoms of another object with one predicate, or the only object with a fluent unary predicate."""
     away, found = set(objects), set[int]()
-    atoms = [atom for atom in map(task.decode, state) if len(atom) > 1]
-    while True:
-        tied: dict[tuple[int, ...], set[int]] = defaultdict(set)
-        for predicate, *numbers in atoms:
-            if len(numbers) == 1:
-                tied[(predicate,)].add(numbers[0])
-                continue
-            others = away.intersection(numbers)
+    about: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    tied: dict[tuple[int, ...], set[int]] = defaultdict(set)
+    for atom in map(task.decode, state):
+        predicate, *numbers = atom
+        if len(numbers) == 1:
+            tied[(predicate,)].add(numbers[0])
+        elif others := away.intersection(numbers):
+            for number in others:
+                about[number].append(atom)
             for position, number in enumerate(numbers):
-                if others and number not in away:
+                if number not in away:
                     tied[predicate, position, number] |= others
-        alone = away.intersection(number for others in tied.values() if len(others) == 1 for number in others)
-        if not alone:
-            return frozenset(found)
-        found |= alone
-        away -= alone
+    waiting = [number for others in tied.values() if len(others) == 1 for number in others]
+    while waiting:
+        back = waiting.pop()
+        if back not in away:
+            continue
+        away.remove(back)
+        found.add(back)
+        changed: dict[int, set[int]] = {}
+        for predicate, *numbers in about[back]:
+            for position, number in enumerate(numbers):
+                if number not in away:
+                    others = tied[predicate, position, number]
+                    others |= away.intersection(numbers)
+                    others.discard(back)
+                    changed[id(others)] = others
+        waiting += [number for others in changed.values() if len(others) == 1 for number in others]
+    return frozenset(found)
 
 
 def literals_of(goal: Goal) -> list[Literal]:

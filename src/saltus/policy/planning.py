@@ -329,7 +329,8 @@ class _Planning:
         beginnings = [Beginning(self.task.initial_state)]
         if self.furthest is not None:
             state, length = self.furthest
-            beginnings.insert(0, Beginning(state, tuple(self.actions[:length])))
+            if DeadEndRule.when_playing(self.policy.lookahead) is DeadEndRule.IGNORE or state not in self.dead_ends:
+                beginnings.insert(0, Beginning(state, tuple(self.actions[:length])))
         self.by_goals = GoalByGoal(self.policy, self.task, beginnings, dead_ends=self.dead_ends)
         if self.task.goal.size > 1:
             self.goal_decisions = self.by_goals.run()
@@ -347,7 +348,7 @@ class _Planning:
             decision = next(self.goal_decisions, None)
             if decision is None:
                 return
-            self.see(decision, int(decision.tree.goals[0]), **{COUNTS[GOAL_BY_GOAL]: 1})
+            self.see(decision, self.by_goals.goals, **{COUNTS[GOAL_BY_GOAL]: 1})
             yield self.now
 
     def has_relaxed_plan(self, states: int) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from saltus.pddl.structures import Literal
+from saltus.pddl.structures import Condition, Exists, ForAll, Literal, Or
 from saltus.task.compile import build_task
 from saltus.task.state import Goal, State
 from saltus.task.task import Action, Task
@@ -32,8 +32,24 @@ class Part:
 
 
 def can_be_parted(task: Task) -> bool:
-    """Whether no condition or effect ranges over objects that an action does not name."""
-    return not task.uses_adl and not any(effect.variables for schema in task.schemas for effect in schema.effects)
+    """Whether no condition or effect ranges over objects that an action does not name.
+
+    The domain is asked: a task has conditions on all objects written out.
+    """
+    domain = task.domain
+    return not task.axioms and not any(
+        _ranges_over_objects(schema.precondition)
+        or any(effect.variables or _ranges_over_objects(effect.condition) for effect in schema.effects)
+        for schema in domain.schemas
+    )
+
+
+def _ranges_over_objects(condition: Condition) -> bool:
+    return any(
+        isinstance(entry, ForAll | Exists)
+        or (isinstance(entry, Or) and any(_ranges_over_objects(part) for part in entry.parts))
+        for entry in condition
+    )
 
 
 def part_of(task: Task, put_away: Collection[int], state: State | None = None, goal: Goal | None = None) -> Part:
@@ -44,6 +60,7 @@ def part_of(task: Task, put_away: Collection[int], state: State | None = None, g
     """
     problem, domain = task.problem, task.domain
     gone = frozenset(put_away)
+    assert all(number >= len(domain.constants) for number in gone)
     numbers = tuple(number for number in range(len(task.objects)) if number not in gone)
     renumbered = {number: i for i, number in enumerate(numbers)}
     predicates: list[int] = []
@@ -77,7 +94,8 @@ def _initial_atoms(task: Task, state: State | None) -> Iterator[tuple[int, ...]]
             yield (predicate, *given[start:end])
         start = end
     if state is not None:
-        yield from (atom for atom in map(task.decode, state) if atom[0] not in task.derived)
+        derived = task.derived
+        yield from (atom for atom in map(task.decode, state) if atom[0] not in derived)
 
 
 def _literals(task: Task, goal: Goal) -> Iterator[Literal]:

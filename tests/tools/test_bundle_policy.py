@@ -61,10 +61,10 @@ def test_folders_name_the_domains(tmp_path: Path) -> None:
 
 def test_the_best_run_of_every_domain_is_bundled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place_run(tmp_path / "runs", "ferry", "seed-1")
-    place_run(tmp_path / "runs", "miconic", "seed-2")
+    place_run(tmp_path / "runs", "childsnack", "seed-2")
     main([str(tmp_path / "runs"), "--out", str(tmp_path / "out")])
-    assert "miconic seed-2 30 of 30 validation problems" in capsys.readouterr().out
-    assert set(bundled_policies(tmp_path / "out")) == {"ferry", "miconic"}
+    assert "childsnack seed-2 30 of 30 validation problems" in capsys.readouterr().out
+    assert set(bundled_policies(tmp_path / "out")) == {"ferry", "childsnack"}
     weights, made = (
         load_policy_file(folder / "ferry.safetensors").network.state_dict() for folder in (POLICIES, tmp_path / "out")
     )

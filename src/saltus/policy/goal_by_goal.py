@@ -59,6 +59,7 @@ class GoalByGoal:
         """The objects that the goal is about."""
         self._vain = [0, 0, 0]
         """How often in a row each way to put objects away has been in vain."""
+        self._can_be_parted = can_be_parted(task)
 
     def run(self) -> Iterator[Decision]:
         """Decisions as they are made, until `solution` is set or nothing is left to try; stop at any time."""
@@ -111,7 +112,7 @@ class GoalByGoal:
     def _less_to_see(self, state: State, missing: Literal) -> Iterator[frozenset[int]]:
         """Objects to be put away: those of all other goals; these without what occupies others (`held`); and those of
         goals that hold and no others, without what occupies others."""
-        if not can_be_parted(self.task):
+        if not self._can_be_parted or min(self._vain) >= MOST_IN_VAIN:
             return
         others = self._everything - self._objects_of([missing])
         yield others

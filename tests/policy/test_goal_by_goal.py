@@ -17,7 +17,7 @@ from tests.tasks import domain_of, task_of
 from saltus.domains import DOMAINS, generate_problem
 from saltus.lookahead import LookaheadSpec, Situation, lookahead
 from saltus.policy import GoalCountPolicy, Limits, Outcome
-from saltus.policy.goal_by_goal import Beginning, GoalByGoal, held
+from saltus.policy.goal_by_goal import MOST_IN_VAIN, WAYS, Beginning, GoalByGoal, held
 from saltus.policy.planning import ALONE, GOAL_BY_GOAL, plan_of, plan_stepwise
 from saltus.policy.rollout import Decision
 from saltus.policy.sight import MOST_JUMPS, missing_literals, with_more
@@ -238,3 +238,81 @@ def test_a_sub_goal_holds_what_holds_and_one_more(wanted: set[int], unwanted: se
         assert sub.size == goal.size - len(missing_literals(goal, state)) + 1
         assert set(sub.positive.tolist()) <= wanted
         assert set(sub.negative.tolist()) <= unwanted
+
+
+KITCHEN = """(define (domain kitchen)
+  (:predicates (of ?d ?i) (in ?i ?s) (free) (full ?i) (served ?d) (oven ?o) (open ?s))
+  (:action fetch :parameters (?i ?s) :precondition (and (free) (in ?i ?s) (open ?s))
+    :effect (and (not (free)) (full ?i)))
+  (:action serve :parameters (?d ?i ?o) :precondition (and (of ?d ?i) (full ?i) (oven ?o))
+    :effect (and (served ?d) (free) (not (full ?i)))))"""
+
+
+def test_what_is_tied_to_other_goals_alone_is_put_away() -> None:
+    """A dish needs its ingredient, and that its shelf; of two dishes with the same ingredient, each has it."""
+    task = task_of(
+        domain_of(KITCHEN),
+        """(define (problem k) (:domain kitchen) (:objects d1 d2 d3 i1 i2 i3 s1 s2 s3 o1)
+          (:init (of d1 i1) (of d2 i2) (of d3 i2) (in i1 s1) (in i2 s2) (in i3 s3) (open s1) (open s2) (open s3)
+                 (oven o1) (free))
+          (:goal (and (served d1) (served d2) (served d3))))""",
+    )
+    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="iw"))
+    player = GoalByGoal(policy, task, [Beginning(task.initial_state)])
+    objects = [sorted(decision.tree.task.objects) for decision in player.run()]
+    assert player.solution is not None
+    assert validate(task, plan_of(task, player.solution))
+    # What nothing ties to a goal stays: i3 and its shelf, and the oven.
+    assert objects == [
+        ["d1", "i1", "i3", "o1", "s1", "s3"],
+        ["d2", "i2", "i3", "o1", "s2", "s3"],
+        ["d3", "i2", "i3", "o1", "s2", "s3"],
+    ]
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.sampled_from(["ferry", "logistics", "satellite", "rovers", "childsnack"]), st.integers(0, 2**16))
+def test_tied_objects_twin(name: str, seed: int) -> None:
+    """The objects of the smallest set that is closed under static atoms without any of the others."""
+    task, _ = walk_to_a_goal(name, seed, 1)
+    rng = np.random.default_rng(seed)
+    numbers = rng.permutation(len(task.objects)).tolist()
+    start, others = frozenset(numbers[:2]), frozenset(numbers[2 : 2 + len(numbers) // 3])
+    player = GoalByGoal(GoalCountPolicy(rng, FLAT), task, [])
+    expected, before = set(start), set[int]()
+    atoms = [set(task.decode(code)[1:]) for code in task.static_codes]
+    while expected != before:
+        before = set(expected)
+        for atom in atoms:
+            if atom & expected:
+                expected |= {number for number in atom - others if number >= len(task.domain.constants)}
+    assert player._tied(start, others) == expected
+
+
+class Lost(Confused):
+    """Sees nothing where objects are missing."""
+
+    def __init__(self, objects: int) -> None:
+        super().__init__()
+        self.objects = objects
+        self.in_parts = 0
+
+    def decide(self, situations: Sequence[Situation]) -> list[Decision]:
+        task, state, goal = situations[0].task, situations[0].state, situations[0].goal
+        if len(task.objects) == self.objects:
+            return super().decide(situations)
+        self.in_parts += 1
+        tree = lookahead(task, state, LookaheadSpec(kind="flat", max_nodes=1), goal)
+        return [Decision(tree, np.zeros(len(tree) - 1, np.float32))]
+
+
+def test_ways_that_are_in_vain_are_given_up() -> None:
+    for lamps_ in (12, 24):
+        task = lamps(lamps_, places=400)
+        policy = Lost(len(task.objects))
+        player = GoalByGoal(policy, task, [Beginning(task.initial_state)])
+        for _ in player.run():
+            pass
+        assert player.solution is not None
+        assert validate(task, plan_of(task, player.solution))
+        assert MOST_IN_VAIN <= policy.in_parts <= MOST_IN_VAIN * WAYS  # however many goals there are

@@ -6,8 +6,9 @@ that is missing. Once they all hold, so that one more goal holds than before, th
 reached within some jumps is left for later, until another one has been reached; if none of them can be, the next state
 is begun with. So every state takes a bounded number of jumps. Nothing is random, and nothing depends on the time.
 
-A goal is tried with fewer objects first: without all that other goals are about, and then without those of goals that
-hold. What is left is as small as the problems that the policy knows, however large the whole is. Goals that hold stay
+A goal is tried with fewer objects first: without all that other goals are about and what is tied to it by static atoms,
+as the ingredients of another meal are; then without what other goals are about; then without that of goals that hold.
+What is left is as small as the problems that the policy knows, however large the whole is. Goals that hold stay
 reached: what they are about is not there. It is tried with all objects if it cannot be reached otherwise, as when
 something lies on something else.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from saltus.lookahead.actions import successor_state
 from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
@@ -24,8 +26,11 @@ from saltus.policy.sight import MOST_JUMPS, Literal, missing_literals, with_more
 from saltus.task import Action, Goal, State, Task
 from saltus.task.part import can_be_parted, part_of
 
+WAYS = 5
+"""Ways to put objects away."""
+
 MOST_IN_VAIN = 3
-"""Goals in a row that may be tried in vain with some objects put away before that is no longer tried."""
+"""How much more often a way may have been in vain than not before it is no longer tried."""
 
 PER_STATE = 10
 """Objects and atoms of a task that count as one state of a tree when a part of it is made."""
@@ -57,8 +62,8 @@ class GoalByGoal:
         """Most goals that held at once when one had been reached."""
         self._everything = self._objects_of(literals_of(task.goal))
         """The objects that the goal is about."""
-        self._vain = [0, 0, 0]
-        """How often in a row each way to put objects away has been in vain."""
+        self._vain = [0] * WAYS
+        """How often each way to put objects away has been in vain, less how often it has not."""
         self._can_be_parted = can_be_parted(task)
 
     def run(self) -> Iterator[Decision]:
@@ -70,7 +75,7 @@ class GoalByGoal:
 
     def _play(self, beginning: Beginning) -> Iterator[Decision]:
         state, actions = beginning.state, list(beginning.actions)
-        self._vain = [0, 0, 0]
+        self._vain = [0] * WAYS
         given_up: set[Literal] = set()
         while not self.task.goal.holds(state):
             missing = next((one for one in missing_literals(self.task.goal, state) if one not in given_up), None)
@@ -97,7 +102,7 @@ class GoalByGoal:
             tried.add(put_away)
             found = yield from self._reach_without(put_away, state, goal)
             if found is not None:
-                self._vain[way] = 0
+                self._vain[way] -= 1
                 return found
             self._vain[way] += 1
         rollout = Rollout(
@@ -110,15 +115,42 @@ class GoalByGoal:
         return (yield from self._roll_out(rollout))
 
     def _less_to_see(self, state: State, missing: Literal) -> Iterator[frozenset[int]]:
-        """Objects to be put away: those of all other goals; these without what occupies others (`held`); and those of
-        goals that hold and no others, without what occupies others."""
+        """Objects to be put away: those of all other goals with what is tied to them alone; these without what occupies
+        others (`held`); those of all other goals; these without what occupies others; and those of goals that hold and
+        no others, without what occupies others."""
         if not self._can_be_parted or min(self._vain) >= MOST_IN_VAIN:
             return
-        others = self._everything - self._objects_of([missing])
+        needed = self._objects_of([missing])
+        others = self._everything - needed
+        more = others | (self._tied(others, self._tied(needed, others)) - needed)
+        yield more
+        yield more - held(self.task, state, more)
         yield others
         yield others - held(self.task, state, others)
         done = self._everything - self._objects_of(missing_literals(self.task.goal, state))
         yield done - held(self.task, state, done)
+
+    def _tied(self, objects: frozenset[int], others: frozenset[int]) -> frozenset[int]:
+        """Some objects with those that chains of static atoms tie to them; chains end at the others."""
+        found, waiting = set(objects), list(objects)
+        while waiting:
+            for number in self._neighbours[waiting.pop()]:
+                if number not in found and number not in others:
+                    found.add(number)
+                    waiting.append(number)
+        return frozenset(found)
+
+    @cached_property
+    def _neighbours(self) -> list[set[int]]:
+        """For every object, those in static atoms with it, without constants."""
+        constants = len(self.task.domain.constants)
+        found: list[set[int]] = [set() for _ in self.task.objects]
+        for rows in self.task.static_atoms:
+            for row in rows.tolist():
+                objects = {number for number in row if number >= constants}
+                for number in objects:
+                    found[number] |= objects
+        return found
 
     def _objects_of(self, literals: Sequence[Literal]) -> frozenset[int]:
         """The objects that literals are about, without constants."""

@@ -33,7 +33,7 @@ from saltus.grow.rules import Rules
 from saltus.grow.rungs import Ladders
 from saltus.grow.stretch import stretch, stretchable_kinds
 from saltus.grow.ways import FIRST_TRIES, Mode, Way, Ways
-from saltus.lookahead.actions import random_action, successor_state
+from saltus.lookahead.actions import is_dead_end, random_action, successor_state
 from saltus.pddl import Domain
 from saltus.policy.planning import plan_of
 from saltus.policy.relaxed import relaxed_search
@@ -180,6 +180,30 @@ class Grower:
                 if found is not None:
                     made += 1
                     yield found
+
+    def unproven(self, sizes: Sequence[int], check: Check = lambda: None) -> Iterator[Task]:
+        """A task of about each of these numbers of objects, where one can be made, with goals that nobody has reached.
+
+        They are copied with the objects, and can be reached if nothing becomes false. This takes far less time than
+        `problems`, which looks for plans.
+        """
+        for size in sizes:
+            bases = [draft for draft in self.drafts if len(draft) < size]
+            if not bases:
+                continue
+            base = self.rng.choice(bases[-max(1, len(bases) // 2) :])
+            draft = base.copy()
+            self.enlarge(draft, size, check)
+            if len(draft) <= len(self.drafts[-1]):
+                continue
+            task = self._named(draft)
+            if not self._has_costs(task, check):
+                continue
+            if reachable_goal(draft, self.rules, task):
+                task = draft.to_task(task.name)
+            state = task.initial_state
+            if not task.goal.holds(state) and not is_dead_end(task, state, task.goal):
+                yield task
 
     def vary(self, count: int) -> list[Task]:
         """Up to `count` tasks with the objects of given ones and another initial state and goal, smallest first."""

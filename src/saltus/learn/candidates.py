@@ -75,6 +75,9 @@ SIMILAR = 60
 LONGEST_VALIDATION = 0.1
 """Share of the time of a contest that a validation may take; problems not solved by then count as unsolved."""
 
+ONE_GOAL, SHORT, FEW = "-one-goal", "-short", "-roles"
+"""What the names of variants end with."""
+
 SHOWN_PER_ROLE = 8
 """Objects of a role that the winner sees if it plays no worse with them."""
 
@@ -113,28 +116,28 @@ class Candidate:
 
     def with_frozen_goals(self) -> Candidate | None:
         """The candidate's policy, to go on with frozen goals; None if it has them, or cannot have them."""
-        return self._variant("frozen", "lookahead.frozen_goals=strong")
+        return self._variant("-frozen", "lookahead.frozen_goals=strong")
 
     def with_one_goal(self) -> Candidate | None:
         """The candidate's policy with one missing goal in sight at a time; None if the user's settings say how many, or
         exclude it."""
         if self.configuration.lookahead.goals_in_sight is not None:
             return None
-        return self._variant("one-goal", "lookahead.goals_in_sight=1")
+        return self._variant(ONE_GOAL, "lookahead.goals_in_sight=1")
 
     def with_short_trees(self) -> Candidate | None:
         """The candidate's policy with smaller trees; None if the user's settings limit them."""
         spec = self.configuration.lookahead
         if spec.max_better is not None or spec.max_encoded != MOST_ENCODED:
             return None
-        return self._variant("short", *SHORT_TREES)
+        return self._variant(SHORT, *SHORT_TREES)
 
     def with_roles(self) -> Candidate | None:
         """The candidate's policy with few objects of every role; None if it has that already, or cannot have it."""
-        return self._variant("roles", f"lookahead.roles={SHOWN_PER_ROLE}")
+        return self._variant(FEW, f"lookahead.roles={SHOWN_PER_ROLE}")
 
     def _variant(self, suffix: str, *settings: str) -> Candidate | None:
-        found = Candidate(f"{self.name}-{suffix}", self.config, (*self.settings, *settings), self.seed, self.name)
+        found = Candidate(f"{self.name}{suffix}", self.config, (*self.settings, *settings), self.seed, self.name)
         try:
             return found if found.configuration != self.configuration else None
         except ConfigurationError:

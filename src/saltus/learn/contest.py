@@ -5,7 +5,9 @@ Takes a folder of problems; gives the folder of a policy. Every candidate (`cand
 time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
 not steadily, it is also tried with another seed and, if it does not solve everything, with frozen goals, and the best
 is kept. Before that, it learns for a while with one goal in sight at a time, and is validated with smaller trees and
-with few objects of every role; it keeps to what makes it play better, or no worse with smaller trees.
+with few objects of every role; it keeps to what makes it play better, or no worse with smaller trees. At the end, the
+policies of all runs that are about as good play far larger problems (`final.py`), and the best of these is chosen; if
+it does not solve most of them, another seed is tried.
 
     contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
     policy.safetensors    the best policy so far, of whichever run
@@ -27,8 +29,9 @@ from typing import Any
 
 from saltus.errors import InputError, plural
 from saltus.files import WriteError, write_whole
-from saltus.learn.candidates import SHOWN_PER_ROLE, Candidate
-from saltus.learn.contest_state import HALVING, LAST, RESTART, ROLES, SIGHT, TREES, WINNER, ContestState, Round
+from saltus.learn.candidates import FEW, ONE_GOAL, SHORT, SHOWN_PER_ROLE, Candidate
+from saltus.learn.contest_state import FINAL, HALVING, LAST, RESTART, ROLES, SIGHT, TREES, WINNER, ContestState, Round
+from saltus.learn.final import Entrant, Placing, entrants_of
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
 from saltus.learn.ranking import ABOUT_AS_SHORT, Standing, halvings, needs_restart, ranked, reason, survivors
@@ -51,6 +54,12 @@ WORTH_VARYING = 0.5
 LEAST_SHARE = 1.0
 """Shortest time, in seconds, for which it is worth starting a run once more."""
 
+FINAL_SHARE = 0.1
+"""Part of the time that is kept free for the final; where more is left, it takes up to a quarter of that."""
+
+LONGEST_FINAL = 900.0
+"""Most seconds that a final takes."""
+
 FAILED = "no run that is left can go on"
 DONE = "nothing is left to try"
 STABLE = "the winner's last validations solved every problem, and plans got no shorter"
@@ -70,6 +79,8 @@ class ContestEvent:
 
 Tell = Callable[[ContestEvent], None]
 RunJob = Callable[..., TrainResult]
+HoldFinal = Callable[[Sequence[Entrant], float, Callable[[str], None]], list[Placing]]
+"""Has policies play far larger problems for so many seconds and tells of each; returns how they did, best first."""
 
 
 class Contest:
@@ -88,6 +99,7 @@ class Contest:
         publish: Callable[[Path], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         run: RunJob = run_job,
+        hold_final: HoldFinal | None = None,
         warn: Callable[[str], None] = lambda message: None,
     ) -> None:
         self.state = state
@@ -104,6 +116,8 @@ class Contest:
         self._publish_to = publish or self._publish
         self._clock = clock
         self._run = run
+        # A final depends on the clock: where episodes are counted, nothing may.
+        self._hold_final = hold_final if state.budget.unit == "seconds" else None
         self._lock = threading.Lock()
         self._began = clock() - state.used
         self._startup = STARTUP
@@ -112,6 +126,8 @@ class Contest:
         self._validating: dict[str, float] = {}
         """Seconds that the last validation of each run took."""
         self._published: tuple[str, tuple[float, ...]] | None = None
+        self._finalists: list[Entrant] = []
+        """Who took part in the last final."""
         self._tell: Tell = lambda event: None
 
     def __repr__(self) -> str:
@@ -159,11 +175,18 @@ class Contest:
                     if not state.rounds or state.rounds[-1].scores:
                         self._plan()
                     if not state.ended_by:
-                        self._play_round(state.rounds[-1])
-                        self._close_round(state.rounds[-1])
+                        self._hold(state.rounds[-1])
             finally:
                 self._publish_unvalidated()
                 self._save()
+
+    def _hold(self, current: Round) -> None:
+        """Plays a round to its end."""
+        if current.kind == FINAL:
+            self._play_final(current)
+        else:
+            self._play_round(current)
+            self._close_round(current)
 
     def _plan(self) -> None:
         """Adds the next round, or ends the contest."""
@@ -174,18 +197,19 @@ class Contest:
         lineage = state.lineage(alone) if alone else []
         is_stable = any(name in state.stable for name in lineage)
         may_vary = left >= least and (is_stable or (alone and WINNER in kinds))
-        if may_vary and self._add_variant(alone, kinds):
+        if may_vary and self._add_variant(alone):
             self._save()
             return
-        if is_stable:
-            state.ended_by = STABLE
+        is_lost = bool(state.placings) and not state.placings[0].is_enough
+        if is_stable and not (is_lost and RESTART not in kinds and left >= least):
+            self._end(STABLE)
         elif left < least and kinds:
-            state.ended_by = TIME_LIMIT
+            self._end(TIME_LIMIT)
         elif not alone and RESTART not in kinds:
             self._add_round(HALVING, state.contestants, left, halvings(len(state.contestants)) + 2)
         elif alone and WINNER not in kinds and alone not in state.finished:
             self._add_round(WINNER, state.contestants, left, 2)
-        elif alone and RESTART not in kinds and needs_restart(self._standings[self._learned(lineage)]):
+        elif alone and RESTART not in kinds and (is_lost or needs_restart(self._standings[self._learned(lineage)])):
             winner = state.candidate(alone)
             # One goal in sight helps a policy that knows its way, not one that begins, and excludes frozen goals.
             again = state.candidate(lineage[-1]) if winner.sees_one_goal else winner
@@ -196,7 +220,43 @@ class Contest:
         elif alone not in state.finished:
             self._add_round(LAST, state.contestants, left, 1)
         else:
-            state.ended_by = DONE
+            self._end(DONE)
+        self._save()
+
+    def _end(self, reason: str) -> None:
+        """Ends the contest, unless there are policies that a final is still to be held for."""
+        entrants = self._entrants()
+        names = {(entry.run, entry.episode) for entry in self._finalists}
+        names |= {(entry.run, entry.episode) for entry in self.state.placings}
+        is_new = any((entry.run, entry.episode) not in names for entry in entrants)
+        if not is_new or self._final_seconds() < LEAST_SHARE:
+            self.state.ended_by = reason
+            return
+        self.state.rounds.append(Round(FINAL, {}))
+        text = f"final: {plural(len(entrants), 'checkpoint')} on far larger problems"
+        self._say("round", f"round {len(self.state.rounds)}: {text}; at most {self._final_seconds():,.0f} s")
+
+    def _entrants(self) -> list[Entrant]:
+        """The policies for a final; none if there is none."""
+        if self._hold_final is None:
+            return []
+        return entrants_of(self.standings(), lambda name, episode: RunFolder(self.run_folder(name)).checkpoint(episode))
+
+    def _final_seconds(self) -> float:
+        """The time for a final."""
+        left = self.state.budget.amount - self._used()
+        return min(left, LONGEST_FINAL, max(FINAL_SHARE * self.state.budget.amount, left / 4))
+
+    def _play_final(self, current: Round) -> None:
+        """Has policies play far larger problems, and makes the best of them the policy of the contest."""
+        assert self._hold_final is not None
+        self._finalists = self._entrants()
+        found = self._hold_final(self._finalists, self._final_seconds(), lambda text: self._say("final", text))
+        if found:
+            self.state.placings = found
+        current.scores = [str(entry) for entry in found] or ["no problem could be played"]
+        self._lead()
+        self._say("round", f"round {len(self.state.rounds)} is over: {current.scores[0]}")
         self._save()
 
     def _learned(self, lineage: Sequence[str]) -> str:
@@ -204,18 +264,19 @@ class Contest:
         seeing = [name for name in lineage if self.state.candidate(name).sees_one_goal]
         return seeing[-1] if seeing else lineage[-1]
 
-    def _add_variant(self, alone: str, kinds: Sequence[str]) -> bool:
+    def _add_variant(self, alone: str) -> bool:
         """Adds a round in which the policy of the only run left is validated with less to see, if one is to come. With
         fewer goals it also learns for a while, since it must do without the others' help."""
         if self._standings[alone].share < WORTH_VARYING:
             return False
-        winner = self.state.candidate(alone)
-        for kind, variant, change, share in (
-            (SIGHT, winner.with_one_goal(), "one missing goal in sight at a time", SIGHT_PART * self._left()),
-            (TREES, winner.with_short_trees(), "smaller trees", LEAST_SHARE),
-            (ROLES, winner.with_roles(), f"{SHOWN_PER_ROLE} objects of a role", LEAST_SHARE),
+        winner, lineage = self.state.candidate(alone), self.state.lineage(alone)
+        made = [entry.name for entry in self.state.candidates if entry.start in lineage]
+        for kind, suffix, variant, change, share in (
+            (SIGHT, ONE_GOAL, winner.with_one_goal(), "one missing goal in sight at a time", SIGHT_PART * self._left()),
+            (TREES, SHORT, winner.with_short_trees(), "smaller trees", LEAST_SHARE),
+            (ROLES, FEW, winner.with_roles(), f"{SHOWN_PER_ROLE} objects of a role", LEAST_SHARE),
         ):
-            if kind not in kinds and variant is not None:
+            if variant is not None and not any(name.endswith(suffix) for name in made):
                 self._add([variant])
                 self.state.rounds.append(Round(kind, {variant.name: max(LEAST_SHARE, share)}))
                 self._say("round", f"round {len(self.state.rounds)}: {variant.name}: {alone} with {change}")
@@ -366,20 +427,26 @@ class Contest:
             order = [entry for entry in self.standings() if entry.best is not None]
             if not order:
                 return
-            first, path = order[0], self.run_folder(order[0].name) / RUN_POLICY
+            first, path, key = order[0], self.run_folder(order[0].name) / RUN_POLICY, order[0].key
             self.state.winner, self.state.reason = first.name, reason(order)
-            if self._published == (first.name, first.key) or not path.is_file():
+            if placings := self.state.placings:  # what was seen on larger problems says more
+                path = RunFolder(self.run_folder(placings[0].run)).checkpoint(placings[0].episode)
+                key = float(placings[0].episode), float(placings[0].solved)
+                self.state.winner = placings[0].run
+                self.state.reason = "; next: ".join(str(entry) for entry in placings[:2])
+            winner = self.state.winner
+            if self._published == (winner, key) or not path.is_file():
                 return
-            changes_hands = self._published is not None and self._published[0] != first.name
+            changes_hands = self._published is not None and self._published[0] != winner
             try:
                 self._publish_to(path)
             except (WriteError, OSError) as error:
                 self.warn(f"best policy not saved: {error}")
                 return
-            self._published = first.name, first.key
+            self._published = winner, key
             self._write()
         if changes_hands:
-            self._say("leader", f"ahead now: {first}")
+            self._say("leader", f"ahead now: {placings[0] if placings else first}")
 
     def _publish_unvalidated(self) -> None:
         """Makes the policy of the first run that has one the policy of the contest if none has been validated."""
@@ -404,7 +471,9 @@ class Contest:
         return self._clock() - self._began
 
     def _left(self) -> float:
-        return self.state.budget.amount - self._used()
+        """What is left of the budget for training and validation."""
+        kept = 0.0 if self._hold_final is None else FINAL_SHARE * self.state.budget.amount
+        return self.state.budget.amount - kept - self._used()
 
     def _overhead(self, names: Sequence[str]) -> float:
         """Seconds that the slowest of some runs takes in a round without training: to start, and to be validated."""

@@ -17,11 +17,12 @@ import torch
 from saltus.errors import ConfigurationError
 from saltus.files import make_folder
 from saltus.learn.candidates import candidates_for, most_able
-from saltus.learn.config import load_configuration
-from saltus.learn.contest import FAILED, STARTUP, Contest, RunJob, share_of
+from saltus.learn.config import Configuration, load_configuration
+from saltus.learn.contest import FAILED, STARTUP, Contest, HoldFinal, RunJob, share_of
 from saltus.learn.contest_state import Budget, ContestState
+from saltus.learn.final import Entrant, Placing, Player, hold_final
 from saltus.learn.folder import NumberedPolicies, RunFolder
-from saltus.learn.larger import grow_tasks
+from saltus.learn.larger import final_tasks, grow_tasks, wants_lean
 from saltus.learn.problems import NEGATIVE_GOALS, Problems, digest_of, listed_problems, load_problems
 from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
@@ -38,6 +39,9 @@ WORTHWHILE = 20.0
 
 GROWING_SHARE = 0.1
 """Largest share of the time in which problems are grown; those made by then are all."""
+
+GROWING_FINAL = 0.25
+"""Largest share of the time of a final in which problems for it are made."""
 
 MOST_SLOTS = 8
 """Most runs side by side on a GPU."""
@@ -65,6 +69,7 @@ def open_contest(
     warn: Callable[[str], None] = lambda message: None,
     clock: Callable[[], float] = time.monotonic,
     run: RunJob = run_job,
+    final: HoldFinal | None = None,
 ) -> Contest:
     """A contest that is ready to be played, on the problems in `folder`, in the folder `out`.
 
@@ -73,12 +78,15 @@ def open_contest(
     contest in `out` goes on, with another budget if one is given. `threads` is the number of threads per run (default:
     an equal share of the cores), `slots` the number of runs side by side (default: as many as the cores and the memory
     of a GPU allow). `problems` are those in the folder if they have been read already, with `READING`. `publish` is
-    called with the file of every better policy (default: it becomes `policy.safetensors` in `out`).
+    called with the file of every better policy (default: it becomes `policy.safetensors` in `out`). `final` has
+    policies play far larger problems (default: `final_for`).
     """
     place, root = find_device(device), Path(out)
     suite = find_suite(folder)
     if resume:
-        state = resumed(root, Path(folder), settings, seed, budget)
+        state = ContestState.read(root)
+        problems = problems or load_problems(folder, load_configuration(None, READING))
+        go_on(state, Path(folder), problems, settings, seed, budget)
     else:
         RunFolder(root).check_new()
         problems = problems or load_problems(folder, load_configuration(None, READING))
@@ -107,6 +115,8 @@ def open_contest(
         state = ContestState(str(Path(folder).resolve()), seed or 0, list(settings), limit, candidates, names)
         state.used, state.digest = used, digest_of(problems.training)
         state.write(root)
+    configuration = state.candidates[0].configuration
+    final = final or final_for(problems, configuration, root / "grown", place, threads or cores())
     return Contest(
         state,
         root,
@@ -118,6 +128,7 @@ def open_contest(
         publish=publish,
         clock=clock,
         run=run,
+        hold_final=final,
         warn=warn,
     )
 
@@ -167,11 +178,15 @@ def open_numbered_contest(
     return contest, output
 
 
-def resumed(root: Path, folder: Path, settings: Sequence[str], seed: int | None, budget: Budget | None) -> ContestState:
-    """The state of the contest in `root`, which goes on with the problems in `folder`; only its budget may differ from
-    what it was started with."""
-    state = ContestState.read(root)
-    given = load_problems(folder, load_configuration(None, READING))
+def go_on(
+    state: ContestState,
+    folder: Path,
+    given: Problems,
+    settings: Sequence[str],
+    seed: int | None,
+    budget: Budget | None,
+) -> None:
+    """Prepares a state to go on with the given problems of a folder; only its budget may differ from before."""
     if state.digest not in ("", digest_of(given.training)):
         raise ConfigurationError(f"--resume: the contest was started with other problems than those in {folder}")
     if settings and list(settings) != state.settings:
@@ -188,7 +203,21 @@ def resumed(root: Path, folder: Path, settings: Sequence[str], seed: int | None,
     if state.ended_by == FAILED:
         state.ended_by = ""
     state.failed.clear()  # they are tried once more
-    return state
+
+
+def final_for(problems: Problems, configuration: Configuration, grown: Path, device: str, threads: int) -> HoldFinal:
+    """A final on problems that are made for it, and kept in the folder `grown`."""
+    spec = configuration.training
+
+    def hold(entrants: Sequence[Entrant], seconds: float, tell: Callable[[str], None]) -> list[Placing]:
+        until = time.monotonic() + seconds
+        grown_by = time.monotonic() + GROWING_FINAL * seconds
+        tasks = final_tasks(problems, configuration, grown, lambda: time.monotonic() >= grown_by)
+        play = Player(device, threads, spec.validation_jumps, spec.cost)
+        is_lean = wants_lean(problems, configuration)
+        return hold_final(entrants, tasks, until - time.monotonic(), play, is_lean=is_lean, tell=tell)
+
+    return hold
 
 
 def affordable(candidates: int, budget: Budget, slots: int) -> int:

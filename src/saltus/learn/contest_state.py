@@ -14,13 +14,14 @@ from pathlib import Path
 from saltus.errors import InputError
 from saltus.files import SETTINGS_BYTES, read_whole, write_whole
 from saltus.learn.candidates import Candidate
+from saltus.learn.final import Placing
 from saltus.model.schema import read_spec
 from saltus.model.tensor_file import DamageError, parse_json
 
 FILE = "contest.json"
 VERSION = 1
 UNITS = ("seconds", "episodes")
-HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST = (
+HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST, FINAL = (
     "halving",
     "winner",
     "sight",
@@ -28,8 +29,9 @@ HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST = (
     "roles",
     "restart",
     "last",
+    "final",
 )
-KINDS = (HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST)
+KINDS = (HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST, FINAL)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Round:
     """halving: the better half goes on; winner: the winner goes on; sight: it learns with one missing goal in sight at
     a time; trees: it is validated with smaller trees; roles:
     with few objects of every role; restart: it is tried with another seed, or with frozen goals; last: the best goes
-    on."""
+    on; final: policies play far larger problems, and nobody trains."""
     targets: dict[str, float]
     """What each run may have used at the end of the round, in all; by name."""
     done: list[str] = field(default_factory=list)
@@ -90,6 +92,8 @@ class ContestState:
     """Why the winner won; empty as long as nothing has been validated."""
     ended_by: str = ""
     """What ended the contest; empty as long as it goes on."""
+    placings: list[Placing] = field(default_factory=list)
+    """How policies did in the last final, best first; empty before it."""
     digest: str = ""
     """Hash of the training problems, since folders move and change; empty in files of earlier versions."""
 
@@ -119,6 +123,7 @@ class ContestState:
             if values.pop("version", None) != VERSION:
                 raise InputError(f"{path}: made by another version of the program")
             values.setdefault("digest", "")
+            values.setdefault("placings", [])
             for entry in fields(cls):
                 if entry.name not in values:
                     raise DamageError(f"{entry.name}: missing")
@@ -138,6 +143,7 @@ def _check(state: ContestState) -> None:
     if not names or len(names) < len(state.candidates):
         raise DamageError("candidates: expected some, each with a name of its own")
     used = [state.contestants, state.finished, state.stable, state.failed, [state.winner] if state.winner else []]
+    used.append([entry.run for entry in state.placings])
     used += [group for entry in state.rounds for group in (entry.targets, entry.done, entry.dropped)]
     for group in used:
         for name in group:

@@ -33,6 +33,18 @@ FAR_OBJECTS = 300
 LEAST_FAR = 6.0
 """Multiple below which they would not be much larger than the others: then there are none."""
 
+FINAL_TIMES = (8, 16, 32, 64)
+"""Sizes of the problems of finals, in multiples of the largest given ones."""
+
+MOST_OBJECTS = 1000
+"""Their largest number of objects."""
+
+FINAL_EACH = 2
+"""Problems of each of these sizes."""
+
+FINAL_SEED = 1
+"""Seed of those from a generator, so that they are others than those of validations."""
+
 MOST_LEAN = 60
 """Most given problems that lean versions are made of: each takes a search for a plan."""
 
@@ -81,7 +93,7 @@ def lean_tasks(
 ) -> list[Task]:
     """The training tasks without what their plans need not use up, of those that have something to spare; empty unless
     the configuration asks for them."""
-    if not _wants_lean(problems, configuration):
+    if not wants_lean(problems, configuration):
         return []
     given = spread(problems.training, MOST_LEAN)
 
@@ -99,6 +111,54 @@ def lean_tasks(
     return _kept(f"lean-{_digest(given, '')}", make, problems, folder, expired)
 
 
+def final_tasks(
+    problems: Problems,
+    configuration: Configuration,
+    folder: Path | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> list[Task]:
+    """Tasks up to `MOST_OBJECTS` objects for the final of a contest, smallest first; empty if none can be made.
+
+    They are grown, and their goals are not known to be reachable; where the configuration takes problems from a
+    generator, half of them are its own.
+    """
+    given = [*problems.training, *(task for task in problems.held_out if task not in problems.training)]
+    origin = _origin(problems, configuration)
+    if origin == "none" or any(task.has_derived_goals for task in given):
+        return []
+    largest = max(1, *(len(task.objects) for task in given))
+    sizes = sorted({min(MOST_OBJECTS, round(times * largest)) for times in FINAL_TIMES})
+    sizes = [size for size in sizes if size >= TIMES * largest]
+
+    def make(check: Callable[[], None]) -> Iterator[Task]:
+        from saltus.grow import Grower
+
+        grower = Grower(problems.domain, given)
+        seen: set[str] = set()
+        for size in sizes:
+            check()
+            generated: list[Task] = []
+            if origin == "generator":
+                generated = larger_problems(problems.domain, size, 1, FINAL_SEED, least=0.75, most=1.25)
+            for task in (*generated, *grower.unproven([size] * (FINAL_EACH - len(generated)), check)):
+                digest = digest_of([task])
+                if digest not in seen:
+                    seen.add(digest)
+                    yield task
+
+    return _kept(f"final-{_digest(given, str(sizes))}", make, problems, folder, expired)
+
+
+def wants_lean(problems: Problems, configuration: Configuration) -> bool:
+    """Whether the configuration wants lean problems, and the given ones have something that is used up."""
+    spec = configuration.training
+    if not spec.lean or spec.problems_from == "none" or any(task.has_derived_goals for task in problems.training):
+        return False
+    from saltus.grow.lean import supplies
+
+    return any(supplies(task) for task in problems.training)
+
+
 def grow_tasks(
     problems: Problems, configuration: Configuration, folder: Path, expired: Callable[[], bool] = lambda: False
 ) -> list[str]:
@@ -107,7 +167,7 @@ def grow_tasks(
     Once `expired` returns True, those made by then are all.
     """
     is_grown = _origin(problems, configuration) == "grown"
-    if not is_grown and not _wants_lean(problems, configuration):
+    if not is_grown and not wants_lean(problems, configuration):
         return []
     larger = larger_tasks(problems, configuration, folder, expired)
     similar_tasks(problems, configuration, folder, expired)
@@ -144,7 +204,7 @@ def _made(
     more = [task for task in problems.held_out if is_larger and task not in problems.training]
     given = [*problems.training, *more]
     lean: list[Task] = []
-    if is_larger and _wants_lean(problems, configuration):
+    if is_larger and wants_lean(problems, configuration):
         lean = _grown(problems, given, count // 2, times, folder, expired, lean=True)
     made: list[Task] = []
     match _origin(problems, configuration):
@@ -159,16 +219,6 @@ def _made(
         case "grown":
             made = _grown(problems, given, count - len(lean), times, folder, expired)
     return sorted([*spread_evenly(made, count - len(lean)), *lean], key=lambda task: len(task.objects))
-
-
-def _wants_lean(problems: Problems, configuration: Configuration) -> bool:
-    """Whether the configuration wants lean problems, and the given ones have something that is used up."""
-    spec = configuration.training
-    if not spec.lean or spec.problems_from == "none" or any(task.has_derived_goals for task in problems.training):
-        return False
-    from saltus.grow.lean import supplies
-
-    return any(supplies(task) for task in problems.training)
 
 
 class _Expired(Exception):  # noqa: N818 (no error, and never seen outside of this module)

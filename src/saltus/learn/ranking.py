@@ -74,7 +74,7 @@ class Standing:
         if len(last) < STEADY_VALIDATIONS:
             return False
         counts = [solved(entry) for entry in last]
-        return max(counts) - min(counts) <= STEADY_SPREAD * max(_problems(entry) for entry in self.validations)
+        return max(counts) - min(counts) <= STEADY_SPREAD * max(problems(entry) for entry in self.validations)
 
     def __str__(self) -> str:
         if self.best is None:
@@ -83,9 +83,9 @@ class Standing:
         parts = f"{held_out.solved} of {held_out.problems}"
         if larger is not None and larger.problems:
             parts += f" and {larger.solved} of {larger.problems} larger"
-        length = held_out.length(self.unit) + (larger.length(self.unit) if larger is not None else 0)
+        total = length(self.best, self.unit)
         unit = "cost" if self.unit == "costs" and held_out.cost is not None else "actions"
-        return f"{self.name}: {parts}, {f'cost {length:,.0f}' if unit == 'cost' else f'{length:,.0f} actions'}"
+        return f"{self.name}: {parts}, {f'cost {total:,.0f}' if unit == 'cost' else f'{total:,.0f} actions'}"
 
 
 def solved(validation: Validation) -> int:
@@ -93,7 +93,14 @@ def solved(validation: Validation) -> int:
     return validation.held_out.solved + (validation.larger.solved if validation.larger is not None else 0)
 
 
-def _problems(validation: Validation) -> int:
+def length(validation: Validation, unit: str) -> float:
+    """Total length of the plans for these problems, where the run counts this unit."""
+    larger = validation.larger.length(unit) if validation.larger is not None else 0
+    return validation.held_out.length(unit) + larger
+
+
+def problems(validation: Validation) -> int:
+    """Number of problems, validation and larger ones together."""
     return validation.held_out.problems + (validation.larger.problems if validation.larger is not None else 0)
 
 

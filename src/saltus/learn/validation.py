@@ -57,6 +57,19 @@ def jump_limit(task: Task, least: int) -> int:
     return least + 2 * (len(task.objects) + task.goal.size)
 
 
+def rollout_of(policy: Policy, task: Task, *, take_goals: bool = True) -> Rollout:
+    """A greedy rollout of a policy that plays a task with all that its lookahead asks for."""
+    spec = policy.lookahead
+    return Rollout(
+        task,
+        take_goals=take_goals,
+        dead_end_rule=DeadEndRule.when_playing(spec),
+        dead_ends=DeadEnds(task, task.goal, spec.roles),
+        frozen_goals=FrozenGoals.when_playing(spec, task),
+        goals_in_sight=GoalsInSight.of(spec, task.goal, task.initial_state),
+    )
+
+
 def measure(
     policy: Policy,
     tasks: Sequence[Task],
@@ -71,18 +84,7 @@ def measure(
     Rollouts that go on at the time `until` of the monotonic clock have failed; every rollout makes at least one jump.
     `check` is called before every jump; what it raises ends the measurement.
     """
-    rule = DeadEndRule.when_playing(policy.lookahead)
-    rollouts = [
-        Rollout(
-            task,
-            take_goals=take_goals,
-            dead_end_rule=rule,
-            dead_ends=DeadEnds(task, task.goal, policy.lookahead.roles),
-            frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
-            goals_in_sight=GoalsInSight.of(policy.lookahead, task.goal, task.initial_state),
-        )
-        for task in tasks
-    ]
+    rollouts = [rollout_of(policy, task, take_goals=take_goals) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
     costs = [0.0] * len(tasks)

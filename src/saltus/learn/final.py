@@ -1,0 +1,296 @@
+"""Stage `learn`: the last choice of a contest, by problems far larger than any that policies were validated on.
+
+Many policies of a contest solve everything that they are validated on, and few of them solve problems ten times larger.
+Which ones do shows when they play some: that takes seconds, where making one such problem with a known plan may take
+minutes. So goals of these problems are copied with their objects, and not known to be reachable. What one policy solves
+is solvable, and policies that do not solve it fall behind.
+
+Entrants are the policies of all validations, of all runs, that solved about as many problems as the best one. They play
+one problem after another, small ones first, and an entrant that has fallen behind plays no more, nor do the last ones
+where problems take long. Where something is used up, the plan of the first that solves a problem gives another one,
+with nothing to spare.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from saltus.errors import plural
+from saltus.grow.lean import lean
+from saltus.learn.ranking import Standing, length, problems, solved
+from saltus.learn.validation import Validation, jump_limit, rollout_of
+from saltus.policy import Ending, LearnedPolicy, run_rollouts
+from saltus.task import Action, Task
+
+NEAR = 0.05
+"""Share of the problems by which an entrant may solve fewer than the best policy."""
+
+MOST_ENTRANTS = 16
+
+SLIPS = 1
+"""Problems by which an entrant may be behind the first one without being left out."""
+
+PATIENCE = 4.0
+"""Multiple of the shortest time in which a problem was solved that other entrants get for it, and at least a second."""
+
+UNSOLVED_SHARE = 1 / 8
+"""Share of the time left that an entrant gets for a problem that nobody has solved."""
+
+LEAST_PLAYING = 2
+"""Entrants that play every problem, however long it takes."""
+
+PROBLEM_SHARE = 1 / 3
+"""Share of the time left that further entrants may take for a problem that somebody has solved."""
+
+ABOUT_AS_SHORT = 1.1
+"""Factor up to which plans count as about as short as the shortest ones."""
+
+FASTER = 2.0
+"""How many times as fast an entrant must be to win with plans about as short as the shortest ones."""
+
+ENOUGH = 0.75
+"""Share of the problems that the winner must solve for a contest to be content with it."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A policy as of a validation of a run."""
+
+    run: str
+    episode: int
+    path: Path
+    solved: int = 0
+    """Problems that it solved when it was validated."""
+    length: float = 0.0
+    """Total length of its plans for them."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of an entrant's play of one problem."""
+
+    plan: tuple[Action, ...] | None
+    """None if it was not solved."""
+    length: float
+    """Cost of the plan if the policy counts costs, else its number of actions."""
+    seconds: float
+    is_late: bool = False
+    """Whether time ended the play."""
+
+
+@dataclass(frozen=True)
+class Placing:
+    """How an entrant did."""
+
+    run: str
+    episode: int
+    solved: int
+    problems: int
+    """Problems that the entrant played."""
+    length: float
+    """Total length of its plans."""
+    seconds: float
+    """Time that they took."""
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it solved so many that a contest can be content with it."""
+        return self.solved >= ENOUGH * self.problems
+
+    def __str__(self) -> str:
+        policy = f"{self.run}, episode {self.episode}"
+        return f"{policy}: {self.solved} of {self.problems} far larger, {self.length:,.0f} long, {self.seconds:,.1f} s"
+
+
+class Play(Protocol):
+    """Plays a problem."""
+
+    def __call__(self, entrant: Entrant, task: Task, seconds: float) -> Played:
+        """What came of it within so many seconds."""
+
+
+def entrants_of(
+    standings: Sequence[Standing], checkpoint: Callable[[str, int], Path], most: int = MOST_ENTRANTS
+) -> list[Entrant]:
+    """The policies that are good enough for a final, best runs first: the best one of every run, then others, spread
+    over the episodes. `standings` are ranked; `checkpoint` says where the policy of a run's validation is."""
+    best = max((solved(entry.best) for entry in standings if entry.best is not None), default=0)
+    known = [entry for entry in standings if entry.best is not None]
+    total = max((problems(entry.best) for entry in known if entry.best is not None), default=0)
+    least = max(1, best - math.floor(NEAR * total))
+
+    def entrant(standing: Standing, validation: Validation) -> Entrant:
+        path = checkpoint(standing.name, validation.episode)
+        return Entrant(standing.name, validation.episode, path, solved(validation), length(validation, standing.unit))
+
+    firsts = [entrant(entry, entry.best) for entry in known if entry.best is not None and solved(entry.best) >= least]
+    rest = [
+        entrant(entry, validation)
+        for entry in known
+        for validation in entry.validations
+        if validation is not entry.best and solved(validation) >= least
+    ]
+    found = [entry for entry in firsts if entry.path.is_file()][:most]
+    others = [entry for entry in rest if entry.path.is_file()]
+    room = most - len(found)
+    if len(others) > room:
+        others = [others[round(i * (len(others) - 1) / max(1, room - 1))] for i in range(room)]
+    return [*found, *others]
+
+
+def hold_final(
+    entrants: Sequence[Entrant],
+    tasks: Sequence[Task],
+    seconds: float,
+    play: Play,
+    *,
+    is_lean: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Placing]:
+    """How the entrants did, best first; those that played fewer problems are behind those that went on.
+
+    With `is_lean`, a problem that was solved is followed by the same one with nothing to spare. The final ends with the
+    first problem that the time is not enough for, which does not count. The list is empty if no problem counts.
+    """
+    until = clock() + seconds
+    records = {entrant: _Record(entrant) for entrant in entrants}
+    left, queue = list(entrants), [(task, True) for task in tasks]
+    count = 0
+    while queue:
+        task, may_be_lean = queue.pop(0)
+        played = _play_all(left, task, until, play, clock)
+        if len(played) < min(len(left), LEAST_PLAYING) or all(entry.is_late for entry in played.values()):
+            break
+        count += 1
+        for entrant, result in played.items():
+            records[entrant].add(count, result)
+        winners = [entrant for entrant, result in played.items() if result.plan is not None]
+        tell(f"{task.name}, {plural(len(task.objects), 'object')}: solved by {len(winners)} of {len(played)}")
+        if is_lean and may_be_lean and winners:
+            found = lean(task, played[winners[0]].plan or ())
+            if found is not None:
+                queue.insert(0, (found[0], False))
+        most = max(records[entrant].solved for entrant in played)
+        left = [entrant for entrant in played if records[entrant].solved >= most - SLIPS]
+        left.sort(key=lambda entrant: -records[entrant].solved)
+    if not count:
+        return []
+    return [entry.placing for entry in _ranked(list(records.values()))]
+
+
+def _play_all(
+    entrants: Sequence[Entrant], task: Task, until: float, play: Play, clock: Callable[[], float]
+) -> dict[Entrant, Played]:
+    """What came of a problem: of all entrants, or of the first ones if it would take the others too long."""
+    played: dict[Entrant, Played] = {}
+    for entrant in entrants:
+        fastest = min((entry.seconds for entry in played.values() if entry.plan is not None), default=math.inf)
+        rest = until - clock()
+        is_slow = math.inf > fastest * len(played) > PROBLEM_SHARE * rest
+        if rest <= 0 or (is_slow and len(played) >= LEAST_PLAYING):
+            break
+        limit = UNSOLVED_SHARE * rest if fastest == math.inf else max(1.0, PATIENCE * fastest)
+        played[entrant] = play(entrant, task, min(limit, rest))
+    return played
+
+
+@dataclass
+class _Record:
+    """What came of an entrant's plays, by number of the problem."""
+
+    entrant: Entrant
+    played: dict[int, Played] = field(default_factory=dict)
+
+    def add(self, number: int, result: Played) -> None:
+        self.played[number] = result
+
+    @property
+    def plans(self) -> dict[int, Played]:
+        return {number: entry for number, entry in self.played.items() if entry.plan is not None}
+
+    @property
+    def solved(self) -> int:
+        return len(self.plans)
+
+    @property
+    def placing(self) -> Placing:
+        plans = self.plans.values()
+        total, seconds = sum(entry.length for entry in plans), sum(entry.seconds for entry in plans)
+        name = self.entrant.run, self.entrant.episode
+        return Placing(*name, self.solved, len(self.played), round(total, 3), round(seconds, 3))
+
+
+def _ranked(records: Sequence[_Record]) -> list[_Record]:
+    """Best first: by problems solved, then by those of the validation, then by lengths of plans; but the first one may
+    be one with plans about as short that is far faster."""
+    order = sorted(records, key=lambda entry: (entry.solved, entry.entrant.solved), reverse=True)
+    key = order[0].solved, order[0].entrant.solved
+    tied = [entry for entry in order if (entry.solved, entry.entrant.solved) == key]
+    shared = set.intersection(*(set(entry.plans) for entry in tied))
+
+    def total(entry: _Record) -> float:
+        return entry.entrant.length + sum(entry.played[number].length for number in shared)
+
+    def seconds(entry: _Record) -> float:
+        return sum(entry.played[number].seconds for number in shared)
+
+    tied.sort(key=total)
+    short = [entry for entry in tied if total(entry) <= ABOUT_AS_SHORT * total(tied[0])]
+    fastest = min(short, key=seconds)
+    first = fastest if FASTER * seconds(fastest) <= seconds(tied[0]) else tied[0]
+    return [first, *(entry for entry in (*tied, *order[len(tied) :]) if entry is not first)]
+
+
+class Player:
+    """Plays problems with policies from files, greedily, as validations do."""
+
+    def __init__(self, device: str, threads: int, least_jumps: int, unit: str) -> None:
+        self.device = device
+        self.threads = threads
+        self.least_jumps = least_jumps
+        self.unit = unit
+        """What lengths count: actions or costs."""
+        self._policy: tuple[Path, LearnedPolicy] | None = None
+
+    def __call__(self, entrant: Entrant, task: Task, seconds: float) -> Played:
+        """Plays one problem; a rollout that goes on after so many seconds has failed."""
+        policy = self._load(entrant.path)
+        begun = time.monotonic()
+        rollout = rollout_of(policy, task)
+        most = jump_limit(task, self.least_jumps)
+        actions: list[Action] = []
+
+        def check() -> None:
+            if time.monotonic() - begun >= seconds:
+                raise _Late
+
+        with suppress(_Late):
+            for steps in run_rollouts(policy, [rollout], check):
+                for _, step in steps:
+                    actions += step.actions
+                if rollout.ending is None and rollout.jumps >= most:
+                    rollout.ending = Ending.STUCK
+        took = time.monotonic() - begun
+        if rollout.ending is not Ending.SOLVED:
+            return Played(None, 0.0, took, is_late=rollout.ending is None)
+        costs = self.unit == "costs" and task.has_costs
+        total = sum(task.action_cost(action) for action in actions) if costs else float(len(actions))
+        return Played(tuple(actions), total, took)
+
+    def _load(self, path: Path) -> LearnedPolicy:
+        if self._policy is None or self._policy[0] != path:
+            policy = LearnedPolicy.load(path, None, self.device)
+            policy.threads = self.threads
+            self._policy = path, policy
+        return self._policy[1]
+
+
+class _Late(Exception):  # noqa: N818 (no error, and never seen outside of this module)
+    """Raised inside of a rollout when its time is up."""

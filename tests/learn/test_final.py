@@ -1,0 +1,410 @@
+"""The final of a contest: who takes part, who wins, on which problems, and what a contest makes of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import ROOT
+from tests.learn.small import small_tasks
+from tests.learn.test_contest import ferries, standing, validation
+from tests.learn.test_lean_problems import is_lean, problems
+
+from saltus.learn import Budget, Contest, ContestEvent, Validation, load_configuration, measure, open_contest
+from saltus.learn.contest import STABLE, HoldFinal
+from saltus.learn.final import MOST_ENTRANTS, Entrant, Placing, Played, Player, entrants_of, hold_final
+from saltus.learn.larger import FINAL_TIMES, MOST_OBJECTS, final_tasks
+from saltus.learn.log import log_entry, read_log
+from saltus.learn.problems import Problems, load_problems
+from saltus.learn.ranking import ranked
+from saltus.learn.train_job import TrainJob, TrainResult
+from saltus.policy import LearnedPolicy
+from saltus.policy.catalogue import find_policy
+from saltus.policy.planning import plan_of
+from saltus.task import Action, Task, validate
+
+__all__ = ["ferries"]  # the fixture
+
+TASKS = small_tasks("ferry", 6, of=16)
+
+
+def entrant(name: str, solved: int = 20, length: float = 100.0) -> Entrant:
+    """An entrant of a run of its name."""
+    return Entrant(name, 1, Path(name), solved, length)
+
+
+@dataclass
+class Plays:
+    """Plays that end as they are told, on a clock of their own."""
+
+    ends: Callable[[str, int], tuple[bool, float, float]]
+    """Whether a run solves the problem of a number, the length of its plan, and the seconds."""
+    now: float = 0.0
+    limits: dict[tuple[str, int], float] = field(default_factory=dict)
+    """Seconds that a run was given for a problem."""
+    plan: tuple[Action, ...] = ()
+
+    def __call__(self, entrant: Entrant, task: Task, seconds: float) -> Played:
+        number = TASKS.index(task) if task in TASKS else -1
+        self.limits[entrant.run, number] = seconds
+        is_solved, length, took = self.ends(entrant.run, number)
+        is_solved, took = is_solved and took <= seconds, min(took, seconds)
+        self.now += took
+        return Played(self.plan if is_solved else None, length, took, is_late=took == seconds)
+
+    def hold(self, *entrants: Entrant, seconds: float = 1000.0, **other: Any) -> list[Placing]:
+        """The final."""
+        return hold_final(entrants, TASKS, seconds, self, clock=lambda: self.now, **other)
+
+    def names(self, *entrants: Entrant, seconds: float = 1000.0) -> list[str]:
+        """Runs, best first."""
+        return [entry.run for entry in self.hold(*entrants, seconds=seconds)]
+
+
+class TestEntrants:
+    """Whose policies play."""
+
+    def entrants(self, folder: Path, runs: dict[str, list[Validation]], most: int = MOST_ENTRANTS) -> list[Entrant]:
+        for name, validations in runs.items():
+            for entry in validations:
+                (folder / f"{name}-{entry.episode}").touch()
+        order = ranked([standing(name, *validations) for name, validations in runs.items()])
+        return entrants_of(order, lambda name, episode: folder / f"{name}-{episode}", most)
+
+    def test_all_that_solve_about_as_many_problems_as_the_best(self, tmp_path: Path) -> None:
+        runs = {
+            "a": [validation(1, 10, 8), validation(2, 10, 9, 90), validation(3, 10, 10, 80), validation(4, 3)],
+            "b": [validation(1, 10, 9, 50), validation(2, 10, 9, 60)],
+            "c": [validation(1, 10, 8)],
+        }
+        found = self.entrants(tmp_path, runs)
+        # The best one of every run comes first; one problem of twenty may be missing.
+        assert [(entry.run, entry.episode) for entry in found] == [("a", 3), ("b", 1), ("a", 2), ("b", 2)]
+        assert [(entry.solved, entry.length) for entry in found] == [(20, 160), (19, 100), (19, 180), (19, 120)]
+
+    def test_no_more_than_so_many_spread_over_the_episodes(self, tmp_path: Path) -> None:
+        runs = {"a": [validation(i, 10, 10, 500 - i) for i in range(1, 101)], "b": [validation(1, 10, 10)]}
+        found = self.entrants(tmp_path, runs, 6)
+        assert [(entry.run, entry.episode) for entry in found[:2]] == [("b", 1), ("a", 100)]
+        assert [entry.episode for entry in found[2:]] == [1, 34, 66, 99]
+
+    def test_only_those_whose_policies_are_there(self, tmp_path: Path) -> None:
+        order = [standing("gone", validation(1, 10, 10))]
+        assert entrants_of(order, lambda name, episode: tmp_path / name) == []
+        assert entrants_of([standing("new")], lambda name, episode: tmp_path) == []
+        assert self.entrants(tmp_path, {"a": [validation(1, 0, 0)]}) == []
+
+
+class TestFinal:
+    """Who wins."""
+
+    def test_who_solves_more_far_larger_problems_wins(self) -> None:
+        plays = Plays(lambda name, number: (name != "fragile" or number < 2, 9.0 if name == "fragile" else 10.0, 1.0))
+        first, second = plays.hold(entrant("fragile", 20, 50.0), entrant("robust", 20, 100.0))
+        assert first == Placing("robust", 1, 6, 6, 60.0, 6.0)
+        assert (second.run, second.solved, second.problems) == ("fragile", 2, 4)  # two problems behind, it is out
+        assert first.is_enough
+        assert not second.is_enough
+        assert str(first) == "robust, episode 1: 6 of 6 far larger, 60 long, 6.0 s"
+
+    def test_one_slip_is_allowed(self) -> None:
+        plays = Plays(lambda name, number: (number != {"a": 0, "b": 3}[name], 1.0, 1.0))
+        assert [(entry.solved, entry.problems) for entry in plays.hold(entrant("a"), entrant("b"))] == [(5, 6), (5, 6)]
+
+    def test_of_those_that_tie_the_shortest_plans_win_and_the_fastest_of_about_as_short_ones(self) -> None:
+        lengths = {"short": 100.0, "about": 108.0, "long": 150.0}
+        seconds = {"short": 8.0, "about": 1.0, "long": 0.5}
+        plays = Plays(lambda name, number: (True, lengths[name], seconds[name]))
+        entrants = [entrant(name, 20, lengths[name]) for name in lengths]
+        assert plays.names(*entrants) == ["about", "short", "long"]
+        seconds["about"] = 4.1  # less than twice as fast
+        assert plays.names(*entrants) == ["short", "about", "long"]
+
+    def test_what_was_solved_before_counts_among_those_that_tie(self) -> None:
+        plays = Plays(lambda name, number: (True, 10.0, 1.0))
+        assert plays.names(entrant("fewer", 19), entrant("more", 20)) == ["more", "fewer"]
+
+    def test_others_get_a_few_times_as_long_as_the_fastest_and_an_eighth_of_the_time_before(self) -> None:
+        plays = Plays(lambda name, number: (name != "lost", 10.0, {"quick": 2.0, "slow": 9.0, "lost": 999.0}[name]))
+        plays.hold(entrant("lost"), entrant("quick"), entrant("slow"), seconds=800.0)
+        assert plays.limits["lost", 0] == 100.0
+        assert plays.limits["quick", 0] == (800.0 - 100.0) / 8
+        assert plays.limits["slow", 0] == 8.0  # so it fails, and is behind
+        assert ("slow", 3) not in plays.limits
+
+    def test_the_last_ones_do_not_play_problems_that_take_long(self) -> None:
+        plays = Plays(lambda name, number: (True, 10.0, 10.0 if number else 1.0))
+        names = [f"e{i}" for i in range(8)]
+        found = plays.hold(*map(entrant, names), seconds=130.0)
+        assert all((name, 0) in plays.limits for name in names)
+        assert [name for name in names if (name, 1) in plays.limits] == names[:4]
+        assert [entry.run for entry in found[:2]] == ["e0", "e1"]
+        assert found[-1].problems == 1
+
+    def test_a_problem_that_the_time_is_not_enough_for_does_not_count(self) -> None:
+        plays = Plays(lambda name, number: (True, 10.0, 1.0 + number))
+        assert {entry.problems for entry in plays.hold(entrant("a"), entrant("b"), seconds=29.0)} == {2}
+        assert plays.limits["a", 2] == 23 / 8  # the third one takes 3 s
+        assert plays.limits["b", 2] == (23 - 23 / 8) / 8
+        assert plays.hold(entrant("a"), seconds=-1.0) == []
+        assert hold_final([entrant("a")], [], 10.0, plays) == []
+
+    def test_what_was_solved_is_played_again_with_nothing_to_spare(self) -> None:
+        (task,) = small_tasks("spanner", 1, "validation")
+        found = find_policy(task.domain)
+        player = Player("cpu", 1, 50, "actions")
+        own = Entrant("a", 1, found)
+        told: list[str] = []
+        (placing,) = hold_final([own], [task], 100.0, player, is_lean=True, tell=told.append)
+        assert (placing.solved, placing.problems) == (2, 2)
+        assert told[0].startswith(f"{task.name}, {len(task.objects)} objects: solved by 1 of 1")
+        assert told[1].startswith(f"{task.name}-part, ")
+        (placing,) = hold_final([own], [task], 100.0, player)
+        assert placing.problems == 1
+
+
+class TestPlayer:
+    """Plays with policies from files."""
+
+    @pytest.mark.parametrize("name", ["spanner", "ferry", "miconic", "transport"])
+    def test_it_plays_as_validations_do(self, name: str) -> None:
+        tasks = small_tasks(name, 3, "validation")
+        found = find_policy(tasks[0].domain)
+        player, policy = Player("cpu", 1, 2, "actions"), LearnedPolicy.load(found, None, "cpu")
+        for task in tasks:
+            played, measured = player(Entrant("a", 1, found), task, 100.0), measure(policy, [task], 2)
+            assert (played.plan is not None) == bool(measured.solved)
+            assert played.length == measured.actions
+            assert played.plan is None or validate(task, plan_of(task, played.plan))
+
+    def test_it_stops_in_time(self) -> None:
+        (task,) = small_tasks("ferry", 1, "validation")
+        found = find_policy(task.domain)
+        played = Player("cpu", 1, 50, "actions")(Entrant("a", 1, found), task, 0.0)
+        assert (played.plan, played.length, played.is_late) == (None, 0.0, True)
+
+    def test_costs_count_where_the_policy_counts_them(self) -> None:
+        (task,) = small_tasks("transport", 1, "validation")
+        found = find_policy(task.domain)
+        own = Entrant("a", 1, found)
+        played = Player("cpu", 1, 50, "costs")(own, task, 100.0)
+        assert played.plan is not None
+        assert played.length == sum(task.action_cost(action) for action in played.plan)
+
+
+class TestProblems:
+    """What is played."""
+
+    def test_they_are_far_larger_and_kept(self, tmp_path: Path) -> None:
+        given = load_problems(ROOT / "examples" / "gardener", load_configuration(None))
+        made = final_tasks(given, load_configuration(None), tmp_path)
+        largest = max(len(task.objects) for task in (*given.training, *given.held_out))
+        sizes = [len(task.objects) for task in made]
+        assert sizes == sorted(sizes)
+        assert len(sizes) > len(FINAL_TIMES)
+        assert sizes[0] > 4 * largest
+        assert sizes[-1] <= 1.1 * MOST_OBJECTS
+        assert max(sizes) > 20 * largest
+        (folder,) = tmp_path.iterdir()
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        again = final_tasks(given, load_configuration(None), tmp_path)
+        assert [task.initial_state for task in again] == [task.initial_state for task in made]
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+    def test_half_of_them_come_from_a_generator_if_there_is_one(self) -> None:
+        given = problems("ferry")
+        names = [task.name for task in final_tasks(given, load_configuration(None))]
+        grown = [name for name in names if "grown" in name]
+        assert 0 < len(grown) < len(names)
+        only = final_tasks(given, load_configuration(None, ["problems_from=grown"]))
+        assert all("grown" in task.name for task in only)
+        assert final_tasks(given, load_configuration(None, ["problems_from=none"])) == []
+
+    def test_growing_ends_in_time(self) -> None:
+        assert final_tasks(problems("ferry"), load_configuration(None), None, lambda: True) == []
+
+    def test_problems_too_large_to_be_made_larger(self) -> None:
+        task = small_tasks("ferry", 1, "hard")[0]
+        assert len(task.objects) * 4 > MOST_OBJECTS
+        assert final_tasks(Problems("ferry", task.domain, [task], [task]), load_configuration(None)) == []
+
+    def test_they_can_be_solved(self) -> None:
+        """Goals are not known to be reachable, but in domains such as this one they are."""
+        given = problems("spanner")
+        found = find_policy(given.domain)
+        player = Player("cpu", 1, 50, "actions")
+        made = final_tasks(given, load_configuration(None, ["problems_from=grown"]))
+        assert not all(is_lean(task) for task in made)
+        played = [player(Entrant("a", 1, found), task, 60.0) for task in made[:4]]
+        assert all(entry.plan is not None for entry in played)
+
+
+# -- contests with runs that are made up -----------------------------------------------------------------------------
+
+
+@dataclass
+class Runs:
+    """Runs on a clock of their own that solve everything from their third validation on, with shorter and shorter
+    plans, unless `solves` says something else; and finals that end as they are told."""
+
+    places: Callable[[list[Entrant]], list[Placing]]
+    solves: Callable[[str, int], Validation] = lambda name, episode: validation(episode, 10, 10, 100 - episode)
+    stable_after: int = 6
+    now: float = 0.0
+    finals: list[tuple[list[str], float]] = field(default_factory=list)
+    """Who took part in each final, and for how long."""
+    interrupts: bool = False
+
+    def __call__(self, job: TrainJob, watch: Any, stop: Any = None) -> TrainResult:
+        folder = Path(job.out)
+        (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        assert job.seconds is not None
+        log = read_log(folder / "log.jsonl")
+        seconds, episode = log.seconds, log.episodes
+        self.now += 1.0
+        while seconds + 5.0 <= job.seconds and episode < self.stable_after:
+            seconds, episode = seconds + 5.0, episode + 1
+            self.now += 5.0
+            event = self.solves(folder.name, episode)
+            with (folder / "log.jsonl").open("a") as lines:
+                lines.write(json.dumps({"kind": "episode", "episode": episode, "elapsed": seconds}) + "\n")
+                lines.write(json.dumps({**log_entry(event), "elapsed": seconds}) + "\n")
+            for path in (folder / "policy.safetensors", folder / "checkpoints" / f"{episode:04}.safetensors"):
+                path.write_text(f"{folder.name} {episode}")
+            watch({"event": "validation", "elapsed": 1.0, **event.to_json()}, TrainResult("running"))
+        is_stable = episode >= self.stable_after
+        return TrainResult("done", None, is_finished=is_stable, is_stable=is_stable)
+
+    def final(self, entrants: list[Entrant], seconds: float, tell: Callable[[str], None]) -> list[Placing]:
+        """A final."""
+        if self.interrupts:
+            self.interrupts = False
+            raise KeyboardInterrupt
+        self.finals.append(([f"{entry.run} {entry.episode}" for entry in entrants], seconds))
+        self.now += 10.0
+        tell("a problem")
+        return self.places(entrants)
+
+    def contest(self, folder: Path, out: Path, amount: float = 2000.0, unit: str = "seconds", **other: Any) -> Contest:
+        """A contest of these runs, one after the other."""
+        hold: HoldFinal = self.final  # type: ignore[assignment]
+        contest = open_contest(
+            folder,
+            out,
+            budget=Budget(amount, unit),
+            device="cpu",
+            threads=10**6,
+            run=self,
+            final=hold,
+            clock=lambda: self.now,
+            settings=["free_moves=false"],
+            **other,
+        )
+        assert contest.slots == 1
+        return contest
+
+
+def first_wins(entrants: list[Entrant]) -> list[Placing]:
+    """The first entrant of all solves all."""
+    return [Placing(entry.run, entry.episode, 4, 4, 9.0, 1.0) for entry in entrants]
+
+
+def early_wins(entrants: list[Entrant]) -> list[Placing]:
+    """The first policy that solved everything solves most."""
+    order = sorted(entrants, key=lambda entry: entry.episode)
+    return [Placing(entry.run, entry.episode, 4 - (i > 0), 4, 9.0, 1.0) for i, entry in enumerate(order)]
+
+
+def nobody_wins(entrants: list[Entrant]) -> list[Placing]:
+    """Everyone solves one problem of four."""
+    return [Placing(entry.run, entry.episode, 1, 4, 9.0, 1.0) for entry in entrants]
+
+
+def test_the_policy_of_the_best_of_the_final_is_chosen(ferries: Path, tmp_path: Path) -> None:
+    runs, told = Runs(early_wins), list[ContestEvent]()
+    contest = runs.contest(ferries, tmp_path / "out")
+    contest.play(told.append)
+    state = contest.state
+    kinds = [entry.kind for entry in state.rounds]
+    assert kinds[-1] == "final"
+    assert kinds.count("final") == 1
+    assert state.ended_by == STABLE
+    (entrants, seconds) = runs.finals[0]
+    assert len(entrants) == MOST_ENTRANTS
+    assert 200.0 <= seconds <= 500.0  # a quarter of what is left, and a tenth of all at least
+    winner = state.placings[0]
+    assert (state.winner, winner.episode) == (winner.run, 1)
+    assert contest.policy.read_text() == f"{winner.run} 1"
+    assert state.reason.startswith(f"{winner.run}, episode 1: 4 of 4 far larger, 9 long, 1.0 s; next: ")
+    assert state.rounds[-1].scores[0] == str(winner)
+    assert any(event.kind == "final" and event.text == "a problem" for event in told)
+    rounds = [event.text for event in told if event.kind == "round"]
+    assert f"round {len(kinds)}: final: 16 checkpoints on far larger problems; at most {seconds:,.0f} s" in rounds
+    assert rounds[-1] == f"round {len(kinds)} is over: {winner}"
+    assert any(line.startswith(f"chosen: {winner.run}, episode 1") for line in contest.summary())
+
+
+def test_another_seed_is_tried_if_hardly_anything_is_solved(ferries: Path, tmp_path: Path) -> None:
+    runs = Runs(nobody_wins)
+    contest = runs.contest(ferries, tmp_path / "out")
+    contest.play()
+    kinds = [entry.kind for entry in contest.state.rounds]
+    first = kinds.index("final")
+    assert kinds[first : first + 2] == ["final", "restart"]
+    assert kinds[-1] == "final"  # with the policies of the other seed
+    assert any("-seed-1 " in name for name in runs.finals[-1][0])
+    assert not any("-seed-1 " in name for name in runs.finals[0][0])
+    assert contest.state.used <= 2000
+
+
+def test_a_final_takes_place_where_time_runs_out_and_time_is_kept_for_it(ferries: Path, tmp_path: Path) -> None:
+    def solves(name: str, episode: int) -> Validation:
+        return validation(episode, 9, 5)
+
+    runs = Runs(first_wins, solves, stable_after=10**6)
+    contest = runs.contest(ferries, tmp_path / "out")
+    contest.play()
+    assert contest.is_out_of_time
+    assert contest.state.rounds[-1].kind == "final"
+    ((entrants, seconds),) = runs.finals
+    assert len(entrants) == MOST_ENTRANTS
+    assert seconds == pytest.approx(200.0, abs=15)
+    assert contest.state.used <= 2000
+
+
+def test_no_final_where_episodes_are_counted(ferries: Path, tmp_path: Path) -> None:
+    """It depends on the clock."""
+    runs = Runs(first_wins)
+    contest = runs.contest(ferries, tmp_path / "out", 100, "episodes")
+    assert contest._hold_final is None
+
+
+def test_a_final_that_comes_to_nothing_changes_nothing(ferries: Path, tmp_path: Path) -> None:
+    runs = Runs(lambda entrants: [])
+    contest = runs.contest(ferries, tmp_path / "out")
+    contest.play()
+    assert contest.state.placings == []
+    assert contest.state.rounds[-1].scores == ["no problem could be played"]
+    assert contest.state.ended_by == STABLE
+    assert len(runs.finals) == 1
+    assert "far larger" not in contest.state.reason
+
+
+def test_an_interrupted_final_is_held_again(ferries: Path, tmp_path: Path) -> None:
+    runs = Runs(early_wins, interrupts=True)
+    with pytest.raises(KeyboardInterrupt):
+        runs.contest(ferries, tmp_path / "out").play()
+    assert runs.finals == []
+    again = runs.contest(ferries, tmp_path / "out", resume=True)
+    again.play()
+    assert len(runs.finals) == 1
+    assert again.state.ended_by == STABLE
+    assert again.policy.read_text() == f"{again.state.winner} 1"
+    more = runs.contest(ferries, tmp_path / "out", resume=True)
+    more.play()  # nothing is left
+    assert len(runs.finals) == 1
+    assert more.policy.read_text() == again.policy.read_text()

@@ -110,6 +110,11 @@ class Candidate:
         """Whether it is a variant that `with_short_trees` made, or one of that."""
         return bool(self.start) and set(SHORT_TREES) <= set(self.settings)
 
+    @property
+    def looks_for_dead_ends(self) -> bool:
+        """Whether dead ends are looked for."""
+        return self.configuration.lookahead.dead_ends == "relaxed"
+
     def restarted(self) -> Candidate:
         """The same candidate with another seed."""
         return Candidate(f"{self.name}-seed-{self.seed + 1}", self.config, self.settings, self.seed + 1)
@@ -195,7 +200,7 @@ def most_able(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
 
     These learn nearly wherever the others do, more slowly, and in some domains in which the others never begin to.
     """
-    order = sorted(candidates, key=lambda entry: entry.configuration.lookahead.dead_ends != "relaxed")
+    order = sorted(candidates, key=lambda entry: not entry.looks_for_dead_ends)
     return [entry for entry in candidates if entry in order[:count]]
 
 

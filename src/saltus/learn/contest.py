@@ -405,7 +405,9 @@ class Contest:
         spec = candidate.configuration.training
         # Plans that get longer with short trees are the first sign that what was left out matters on large problems.
         slack = 1.0 if candidate.has_short_trees else ABOUT_AS_SHORT
-        self._standings[name] = Standing(name, log.validations, spec.cost, spec.selection, slack)
+        self._standings[name] = Standing(
+            name, log.validations, spec.cost, spec.selection, slack, candidate.looks_for_dead_ends
+        )
 
     def _see(self, name: str, message: Message, result: TrainResult) -> None:
         """Takes an event of a run, in the thread that supervises it."""

@@ -24,7 +24,8 @@ STEADY_SPREAD = 0.05
 """Share of the problems by which the solved ones may differ between these validations."""
 
 FEW = 0.1
-"""Share of the validation problems: among runs that solve no more than this, chance decides who is ahead."""
+"""Share of the validation problems: among runs whose two best validations solved no more than this on average, chance
+decides who is ahead."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Standing:
     """How the run chooses its policy."""
     slack: float = ABOUT_AS_SHORT
     """Factor up to which its plans count as about as short as the shortest ones."""
+    looks_for_dead_ends: bool = False
+    """Such runs learn nearly wherever others do, more slowly, and in some domains in which others never begin to."""
 
     @property
     def best(self) -> Validation | None:
@@ -61,6 +64,12 @@ class Standing:
     def share(self) -> float:
         """Share of the validation problems that the best validation solved, larger ones not counted."""
         return self.best.held_out.solved / max(1, self.best.held_out.problems) if self.best is not None else 0.0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has learned something: more than a few problems solved, and not by luck in a single validation."""
+        best_two = sorted((entry.held_out.solved for entry in self.validations), reverse=True)[:2]
+        return self.best is not None and sum(best_two) > 2 * FEW * self.best.held_out.problems
 
     @property
     def is_complete(self) -> bool:
@@ -126,15 +135,17 @@ def _is_about_as_short(standing: Standing, first: Standing) -> bool:
 def survivors(
     standings: Sequence[Standing], *, patient: bool = False, fits: Callable[[int], bool] = lambda runs: True
 ) -> list[Standing]:
-    """The better half, rounded up, best first; with `patient`, all runs as long as none has solved more than few
-    problems.
+    """The better half, rounded up, best first. As long as none has begun to learn: all with `patient`, and without it
+    those first that look for dead ends.
 
     `fits` says whether the time allows a round of so many runs; otherwise half of them are dropped at once, and so on
     until one is left.
     """
     order = ranked(standings)
-    if patient and order[0].share <= FEW:
-        return order
+    if not any(entry.has_begun for entry in order):
+        if patient:
+            return order
+        order.sort(key=lambda entry: not entry.looks_for_dead_ends)
     kept = math.ceil(len(order) / 2)
     while kept > 1 and not fits(kept):
         kept = math.ceil(kept / 2)

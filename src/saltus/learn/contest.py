@@ -55,7 +55,7 @@ LEAST_SHARE = 1.0
 """Shortest time, in seconds, for which it is worth starting a run once more."""
 
 FINAL_SHARE = 0.1
-"""Part of the time that is kept free for the final; where more is left, it takes up to a quarter of that."""
+"""Part of the time that is kept free for the final; where more is left, it takes up to half of that."""
 
 LONGEST_FINAL = 900.0
 """Most seconds that a final takes."""
@@ -245,7 +245,7 @@ class Contest:
     def _final_seconds(self) -> float:
         """The time for a final."""
         left = self.state.budget.amount - self._used()
-        return min(left, LONGEST_FINAL, max(FINAL_SHARE * self.state.budget.amount, left / 4))
+        return min(left, LONGEST_FINAL, max(FINAL_SHARE * self.state.budget.amount, left / 2))
 
     def _play_final(self, current: Round) -> None:
         """Has policies play far larger problems, and makes the best of them the policy of the contest."""

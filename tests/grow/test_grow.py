@@ -20,13 +20,16 @@ from saltus.errors import InputError
 from saltus.grow import Grower, Grown, goals, problem_text
 from saltus.grow.draft import Draft, Relations
 from saltus.grow.goals import find_guides, goal_of_state, search_goal, search_with_guides, walk
+from saltus.grow.grower import UNPROVEN_TRIES
 from saltus.grow.guides import Guide, atom_counts
 from saltus.grow.rules import Rules
 from saltus.grow.stretch import find_lattice, lattice_kinds, stretch
+from saltus.grow.ways import Way, Ways
 from saltus.lookahead import lookahead
+from saltus.lookahead.actions import is_dead_end
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.planning import plan_of
-from saltus.policy.relaxed import RelaxedFound
+from saltus.policy.relaxed import RelaxedFound, relaxed_search
 from saltus.task import Action, Task, build_task, validate
 from saltus.task.reference import is_applicable, successor
 
@@ -267,6 +270,48 @@ def test_unproven_problems_are_kept_only_if_the_search_fails_on_given_ones_too(m
     assert {entry.goal for entry in Grower(HAULED[0].domain, HAULED).problems(2, 2.0)} <= {"reached"}
     made = list(Grower(HAULED[0].domain, HAULED).problems(2, 2.0, unproven=True))
     assert [(entry.goal, entry.plan) for entry in made] == [("unproven", ())] * 2
+
+
+@pytest.mark.parametrize("name", ["blocksworld", "ferry", "spanner", "visitall"])
+def test_unproven_problems_have_the_sizes_asked_for(name: str) -> None:
+    tasks = own_tasks(name)[:9]
+    largest = max(len(task.objects) for task in tasks)
+    made = list(Grower(tasks[0].domain, tasks).unproven([6 * largest, 12 * largest]))
+    assert [3 <= len(task.objects) / largest <= 7 for task in made[:1]] == [True]
+    assert [6 <= len(task.objects) / largest <= 14 for task in made[1:]] == [True]
+    for task in made:
+        assert check_problem(name, task) == []
+        assert not task.goal.holds(task.initial_state)
+        assert not is_dead_end(task, task.initial_state, task.goal)
+
+
+def test_unproven_problems_whose_goals_are_out_of_reach_get_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saltus.grow.grower.is_dead_end", lambda *_: True)
+    ways: list[Way] = []
+    monkeypatch.setattr(Ways, "learn", lambda self, way, proven: ways.append(way))
+    made = list(Grower(HAULED[0].domain, HAULED).unproven([40, 80]))
+    assert len(made) == 2
+    assert len(ways) == 2 * UNPROVEN_TRIES
+    for task in made:
+        assert len(task.objects) > max(len(given.objects) for given in HAULED)
+        assert not task.goal.holds(task.initial_state)
+        assert relaxed_search(task).plan  # the goal holds in a state that was reached
+
+
+def test_other_ways_are_tried_for_unproven_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the first way makes nothing but dead ends, later problems are made in other ways."""
+    seen: list[Way] = []
+    learn = Ways.learn
+
+    def see(self: Ways, way: Way, *, proven: bool) -> None:
+        seen.append(way)
+        learn(self, way, proven=proven)
+
+    monkeypatch.setattr("saltus.grow.grower.is_dead_end", lambda *_: True)
+    monkeypatch.setattr(Ways, "learn", see)
+    grower = Grower(HAULED[0].domain, HAULED)
+    list(grower.unproven([40, 40, 40]))
+    assert [way == grower.ways.first for way in seen[:3]] == [True, True, False]
 
 
 def test_guides_find_plans_where_goals_alone_mislead() -> None:

@@ -75,6 +75,12 @@ CLEAR_LEAD = 3
 JOINS = 12
 """Problems tried to be joined with a given one."""
 
+UNPROVEN_TRIES = 4
+"""Tries for each problem whose goals nobody has to reach."""
+
+UNPROVEN_FIRST_TRIES = 2
+"""Tries of the first way after which it is judged by such problems, which take less to make."""
+
 JUMPS = 8
 """Most jumps of a walk that shakes an initial state."""
 
@@ -184,26 +190,60 @@ class Grower:
     def unproven(self, sizes: Sequence[int], check: Check = lambda: None) -> Iterator[Task]:
         """A task of about each of these numbers of objects, where one can be made, with goals that nobody has reached.
 
-        They are copied with the objects, and can be reached if nothing becomes false. This takes far less time than
-        `problems`, which looks for plans.
+        They are copied with the objects, and can be reached if nothing becomes false; where no try makes such goals,
+        they are taken from a state that was reached. This takes far less time than `problems`, which looks for plans.
         """
+        self.ways = Ways(self.ways.first.kinds, UNPROVEN_FIRST_TRIES)
         for size in sizes:
-            bases = [draft for draft in self.drafts if len(draft) < size]
-            if not bases:
-                continue
-            base = self.rng.choice(bases[-max(1, len(bases) // 2) :])
-            draft = base.copy()
-            self.enlarge(draft, size, check)
-            if len(draft) <= len(self.drafts[-1]):
-                continue
-            task = self._named(draft)
-            if not self._has_costs(task, check):
-                continue
-            if reachable_goal(draft, self.rules, task):
-                task = draft.to_task(task.name)
-            state = task.initial_state
-            if not task.goal.holds(state) and not is_dead_end(task, state, task.goal):
-                yield task
+            found: Task | None = None
+            for _ in range(UNPROVEN_TRIES):
+                made = self._unproven(size, check)
+                if made is None:
+                    continue
+                task, is_out_of_reach = made
+                if not is_out_of_reach:
+                    found = task
+                    break
+                found = found or self._with_reached_goal(task, check)
+            if found is not None:
+                yield found
+
+    def _unproven(self, size: int, check: Check) -> tuple[Task, bool] | None:
+        """A larger task whose goals are copied, and whether they are out of reach even if nothing becomes false; None
+        if none could be made."""
+        bases = [draft for draft in self.drafts if len(draft) < size]
+        if not bases:
+            return None
+        pool, way = bases[-max(1, len(bases) // 2) :], self.ways.draw(self.rng)
+        if way.mode is Mode.JOINED:
+            joined = self._join(pool, size)
+            draft = joined[0] if joined is not None else self.drafts[-1]
+        else:
+            draft = self.rng.choice(pool).copy()
+            self.enlarge(draft, size, check, way)
+        if len(draft) <= len(self.drafts[-1]):
+            self.ways.learn(way, proven=False)
+            return None
+        task = self._named(draft)
+        if not self._has_costs(task, check):
+            self.ways.learn(way, proven=False)
+            return None
+        if way == self.ways.first and reachable_goal(draft, self.rules, task):
+            task = draft.to_task(task.name)
+        state = task.initial_state
+        is_bad = task.goal.holds(state) or is_dead_end(task, state, task.goal)
+        self.ways.learn(way, proven=not is_bad)
+        return task, is_bad
+
+    def _with_reached_goal(self, task: Task, check: Check) -> Task | None:
+        """The task with a goal of the same shape that a walk came by; None if it came by none."""
+        draft = Draft(self.relations, task)
+        for reached in reversed(walk(task, self.rng, JUMPS, check)):
+            goal = goal_of_state(draft, self.rules, task, reached.state, self.rng)
+            if goal is not None:
+                draft.set_goal(goal)
+                return draft.to_task(task.name)
+        return None
 
     def vary(self, count: int) -> list[Task]:
         """Up to `count` tasks with the objects of given ones and another initial state and goal, smallest first."""
@@ -256,20 +296,10 @@ class Grower:
 
         Their plans, one after the other, are a plan unless they need the same thing in different places.
         """
-        if self._can_join is None:
-            self._can_join = can_join(self.drafts, self.rules, self.lattices)
-        if not self._can_join:
+        joined = self._join(pool, target)
+        if joined is None or len(joined[0]) <= len(self.drafts[-1]):
             return None
-        first = self.rng.choice(pool)
-        draft = first.copy()
-        parts = [(first, {number: number for number in range(len(first))})]
-        for _ in range(JOINS):
-            other = self.rng.choice(self.drafts)
-            mapping = join(draft, other, self.rules) if len(draft) + len(other) <= target else None
-            if mapping is not None:
-                parts.append((other, mapping))
-        if len(draft) <= len(self.drafts[-1]):
-            return None
+        draft, parts = joined
         task = self._named(draft)
         if not self._has_costs(task, check):
             return None
@@ -282,6 +312,23 @@ class Grower:
         if not task.goal.holds(task.initial_state) and validate(task, plan_of(task, actions)).valid:
             return Grown(task, draft.task.name, "joined", tuple(actions))
         return self._finished(draft, check, strict=True)
+
+    def _join(self, pool: Sequence[Draft], target: int) -> tuple[Draft, list[tuple[Draft, dict[int, int]]]] | None:
+        """Given problems joined into one of at most `target` objects, and what each object of each of them became; None
+        if problems of this domain cannot be joined."""
+        if self._can_join is None:
+            self._can_join = can_join(self.drafts, self.rules, self.lattices)
+        if not self._can_join:
+            return None
+        first = self.rng.choice(pool)
+        draft = first.copy()
+        parts = [(first, {number: number for number in range(len(first))})]
+        for _ in range(max(JOINS, 2 * target // max(1, len(self.drafts[-1])))):
+            other = self.rng.choice(self.drafts)
+            mapping = join(draft, other, self.rules) if len(draft) + len(other) <= target else None
+            if mapping is not None:
+                parts.append((other, mapping))
+        return draft, parts
 
     def _given_plan(self, draft: Draft, check: Check) -> tuple[Action, ...]:
         """A plan for a given problem; empty if none is known."""

@@ -78,11 +78,11 @@ def measure(name: str, split: str, count: int) -> str:
     made = 1000 * (time.perf_counter() - start)
     ground = "-"
     if rules.complete:
-        seconds, _ = timed(lambda state: rules.reaches(known, state.codes, goal), states)
+        seconds, _ = timed(lambda state: rules.reaches(known, state.codes, goal, ()), states)
         ground = f"{seconds:.2f}"
-    joined, answers = timed(lambda state: _kernel.relaxed_reaches(known, state.codes, goal, DEAD_END_WORK), states)
+    joined, answers = timed(lambda state: _kernel.relaxed_reaches(known, state.codes, goal, DEAD_END_WORK, ()), states)
     proof = _kernel.RelaxedProof(known, PROOF_ATOMS)
-    proven, same = timed(lambda state: proof.reaches(state.codes, goal, DEAD_END_WORK), states)
+    proven, same = timed(lambda state: proof.reaches(state.codes, goal, DEAD_END_WORK, ()), states)
     assert all(a == b for a, b in zip(answers, same, strict=True) if a is not None)
     gave_up = " (gave up)" if None in answers else ""
     return (

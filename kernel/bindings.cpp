@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
@@ -388,27 +389,42 @@ nb::tuple find_bindings(const Task& task, Input<Code> state, Input<std::int32_t>
     return nb::make_tuple(found.count, give(std::move(found.objects)));
 }
 
-std::optional<bool> relaxed_reaches(const Task& task, Input<Code> state, Input<Code> goal, std::int64_t work) {
-    task.check_state(view(state));
+using Quotas = std::vector<std::pair<Input<Code>, std::int64_t>>;
+
+Target target_of(const Task& task, const Input<Code>& goal, const Quotas& quotas) {
     task.check_codes(view(goal));
-    return interruptibly(
-        [&] { return saltus::relaxed_reaches(task, saltus::relaxed_rules(task), view(state), view(goal), work); });
+    Target target{view(goal), {}};
+    for (const auto& [atoms, least] : quotas) {
+        task.check_codes(view(atoms));
+        target.quotas.push_back({view(atoms), least});
+    }
+    return target;
 }
 
-std::optional<bool> proof_reaches(RelaxedProof& self, Input<Code> state, Input<Code> goal, std::int64_t work) {
+std::optional<bool> relaxed_reaches(const Task& task, Input<Code> state, Input<Code> goal, std::int64_t work,
+                                    const Quotas& quotas) {
+    task.check_state(view(state));
+    const Target target = target_of(task, goal, quotas);
+    return interruptibly(
+        [&] { return saltus::relaxed_reaches(task, saltus::relaxed_rules(task), view(state), target, work); });
+}
+
+std::optional<bool> proof_reaches(RelaxedProof& self, Input<Code> state, Input<Code> goal, std::int64_t work,
+                                  const Quotas& quotas) {
     self.task().check_state(view(state));
-    self.task().check_codes(view(goal));
-    return interruptibly([&] { return self.reaches(view(state), view(goal), work); });
+    const Target target = target_of(self.task(), goal, quotas);
+    return interruptibly([&] { return self.reaches(view(state), target, work); });
 }
 
 void make_relaxation(GroundRelaxation* self, const Task& task, std::int64_t limit, bool negation) {
     interruptibly([&] { return new (self) GroundRelaxation(task, limit, negation); });
 }
 
-bool reaches(const GroundRelaxation& self, const Task& task, Input<Code> state, Input<Code> goal) {
+bool reaches(const GroundRelaxation& self, const Task& task, Input<Code> state, Input<Code> goal,
+             const Quotas& quotas) {
     task.check_state(view(state));
-    task.check_codes(view(goal));
-    return interruptibly([&] { return self.reaches(view(state), view(goal)); });
+    const Target target = target_of(task, goal, quotas);
+    return interruptibly([&] { return self.reaches(view(state), target); });
 }
 
 void make_ground_actions(GroundActions* self, const Task& task, std::int64_t limit) {
@@ -844,16 +860,16 @@ void define_actions(nb::module_& module) {
 }
 
 void define_relaxation(nb::module_& module) {
-    module.def("relaxed_reaches", &relaxed_reaches, "task"_a, "state"_a, "goal"_a, "work"_a);
+    module.def("relaxed_reaches", &relaxed_reaches, "task"_a, "state"_a, "goal"_a, "work"_a, "quotas"_a);
     nb::class_<GroundRelaxation>(module, "GroundRelaxation")
         .def("__init__", &make_relaxation, "task"_a, "limit"_a, "negation"_a)
         .def_prop_ro("complete", &GroundRelaxation::complete)
         .def_prop_ro("rules", &GroundRelaxation::rules)
-        .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a);
+        .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a, "quotas"_a);
     nb::class_<RelaxedProof>(module, "RelaxedProof")
         .def(nb::init<const Task&, std::int64_t>(), "task"_a, "limit"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("rules", &RelaxedProof::rules)
-        .def("reaches", &proof_reaches, "state"_a, "goal"_a, "work"_a);
+        .def("reaches", &proof_reaches, "state"_a, "goal"_a, "work"_a, "quotas"_a);
     nb::class_<GroundActions>(module, "GroundActions")
         .def("__init__", &make_ground_actions, "task"_a, "limit"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("complete", &GroundActions::complete)

@@ -62,6 +62,12 @@ std::vector<Split> splits_of(const Task& task) {
     return splits;
 }
 
+bool are_met(const std::vector<Quota>& quotas, const std::function<bool(Code)>& is_reached) {
+    return std::all_of(quotas.begin(), quotas.end(), [&](const Quota& quota) {
+        return std::count_if(quota.atoms.begin(), quota.atoms.end(), is_reached) >= quota.least;
+    });
+}
+
 }  // namespace
 
 std::vector<RelaxedRule> relaxed_rules(const Task& task) {
@@ -77,12 +83,13 @@ std::vector<RelaxedRule> relaxed_rules(const Task& task) {
 
 // Round by round; from the second round on, only bindings that use an atom of the previous round are sought.
 std::optional<bool> relaxed_reaches(const Task& task, std::span<const RelaxedRule> rules, std::span<const Code> state,
-                                    std::span<const Code> goal, std::int64_t work, const Derived& derived) {
+                                    const Target& target, std::int64_t work, const Derived& derived) {
     std::vector<Code> atoms(state.begin(), state.end());
     KeySet reached(2 * atoms.size() + 16);
     for (Code code : atoms) reached.insert(code);
+    auto is_reached = [&](Code code) { return reached.contains(code); };
     auto satisfied = [&] {
-        return std::all_of(goal.begin(), goal.end(), [&](Code code) { return reached.contains(code); });
+        return std::all_of(target.goal.begin(), target.goal.end(), is_reached) && are_met(target.quotas, is_reached);
     };
     if (satisfied()) return true;
     std::vector<Code> fresh;
@@ -211,12 +218,12 @@ void GroundRelaxation::index_uses(const std::vector<std::int32_t>& condition) {
                 static_cast<std::int32_t>(rule);
 }
 
-bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code> goal) const {
+bool GroundRelaxation::reaches(std::span<const Code> state, const Target& target) const {
     enum : std::uint8_t { kReached = 1, kGoal = 2 };
     std::vector<std::uint8_t> marks(static_cast<std::size_t>(atoms_.size()), 0);
     std::vector<std::int32_t> queue;
     std::int64_t missing = 0;
-    for (Code code : goal) {
+    for (Code code : target.goal) {
         if (std::binary_search(state.begin(), state.end(), code)) continue;
         const std::int32_t atom = atoms_.find(code);
         if (atom < 0) return false;
@@ -242,7 +249,7 @@ bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code
     for (std::int32_t rule : ready_) fire(rule);
     std::vector<std::int32_t> open = open_;
     Ticker ticker;
-    while (missing > 0 && !queue.empty()) {
+    while ((missing > 0 || !target.quotas.empty()) && !queue.empty()) {
         const auto atom = static_cast<std::size_t>(queue.back());
         queue.pop_back();
         ticker.tick();
@@ -251,7 +258,11 @@ bool GroundRelaxation::reaches(std::span<const Code> state, std::span<const Code
             if (--open[static_cast<std::size_t>(rule)] == 0) fire(rule);
         }
     }
-    return missing == 0;
+    return missing == 0 && are_met(target.quotas, [&](Code code) {
+               const std::int32_t atom = atoms_.find(code);
+               if (atom < 0) return std::binary_search(state.begin(), state.end(), code);
+               return (marks[static_cast<std::size_t>(atom)] & kReached) != 0;
+           });
 }
 
 RelaxedProof::RelaxedProof(const Task& task, std::int64_t limit)
@@ -269,15 +280,15 @@ RelaxedProof::RelaxedProof(const Task& task, std::int64_t limit)
     }
 }
 
-std::optional<bool> RelaxedProof::reaches(std::span<const Code> state, std::span<const Code> goal, std::int64_t work) {
+std::optional<bool> RelaxedProof::reaches(std::span<const Code> state, const Target& target, std::int64_t work) {
     const std::scoped_lock lock(mutex_);
-    if (indexed_ && kept_.reaches(state, goal)) return true;
+    if (indexed_ && kept_.reaches(state, target)) return true;
     if (!indexed_ || is_full()) forget();
     indexed_ = false;  // until rules that are added have been indexed; an interrupt or a lack of memory may prevent it
     spare_ = work;
-    const auto answer = relaxed_reaches(task_, rules_, state, goal, work,
+    const auto answer = relaxed_reaches(task_, rules_, state, target, work,
                                         [&](const RelaxedRule& rule, const std::vector<Object>& bound) {
-                                            if (is_full()) return;
+                                            if (is_full()) return;  // nor is a way back looked for
                                             const Kept& split = split_[static_cast<std::size_t>(&rule - rules_.data())];
                                             keep(split, bound);
                                             keep_way_back(split, bound);
@@ -297,6 +308,7 @@ void RelaxedProof::forget() {
 }
 
 void RelaxedProof::keep(const Kept& rule, const std::vector<Object>& bound) {
+    if (is_full()) return;
     const Code head = task_.encode(*rule.head, bound);
     std::uint64_t hash = mix(static_cast<std::uint64_t>(head));
     for (const Literal& literal : rule.changing)

@@ -34,11 +34,23 @@ std::vector<RelaxedRule> relaxed_rules(const Task& task);
 // Is told how an atom was reached first: by which rule, and with which binding.
 using Derived = std::function<void(const RelaxedRule& rule, const std::vector<Object>& bound)>;
 
-// Whether the positive goal atoms can be reached from a state by actions that delete nothing and whose negative
-// preconditions are taken as true. If not, the state is a dead end; if so, nothing is known. No answer once the work
-// (steps of joins, and all atoms again in every round of actions) exceeds `work`.
+// Different atoms of which so many are to be reached.
+struct Quota {
+    std::span<const Code> atoms;
+    std::int64_t least = 0;
+};
+
+// What is to be reached: all atoms of a goal, and so many of other atoms.
+struct Target {
+    std::span<const Code> goal;
+    std::vector<Quota> quotas;
+};
+
+// Whether a target can be reached from a state by actions that delete nothing and whose negative preconditions are
+// taken as true. If not, the state is a dead end; if so, nothing is known. No answer once the work (steps of joins, and
+// all atoms again in every round of actions) exceeds `work`.
 std::optional<bool> relaxed_reaches(const Task& task, std::span<const RelaxedRule> rules, std::span<const Code> state,
-                                    std::span<const Code> goal, std::int64_t work, const Derived& derived = {});
+                                    const Target& target, std::int64_t work, const Derived& derived = {});
 
 // Whether some action or axiom needs an atom that is not derived to be false, or has a nested condition that may
 // change.
@@ -58,7 +70,7 @@ public:
     bool complete() const { return complete_; }
     std::int64_t rules() const { return static_cast<std::int64_t>(open_.size()); }
     // Only valid if complete.
-    bool reaches(std::span<const Code> state, std::span<const Code> goal) const;
+    bool reaches(std::span<const Code> state, const Target& target) const;
 
 private:
     friend class RelaxedProof;
@@ -89,7 +101,7 @@ public:
     RelaxedProof(const Task& task, std::int64_t limit);
 
     const Task& task() const { return task_; }
-    std::optional<bool> reaches(std::span<const Code> state, std::span<const Code> goal, std::int64_t work);
+    std::optional<bool> reaches(std::span<const Code> state, const Target& target, std::int64_t work);
     // Number of rules that are kept.
     std::int64_t rules() const { return count_; }
 

@@ -260,8 +260,8 @@ def test_proofs_answer_as_joins_do(task: Task, seed: int, limit: int) -> None:
     for state in walked(task, rng, 8):
         for count in (1, 1, 2, 4):
             goal = Goal(sorted(set(some_atoms(task, rng, count))))
-            expected = _kernel.relaxed_reaches(known, state.codes, goal.positive, 10**6)
-            assert proof.reaches(state.codes, goal.positive, 10**6) == expected
+            expected = _kernel.relaxed_reaches(known, state.codes, goal.positive, 10**6, ())
+            assert proof.reaches(state.codes, goal.positive, 10**6, ()) == expected
             assert proof.rules <= limit
             assert expected == (not reference.is_dead_end(task, state, goal))
 
@@ -274,7 +274,7 @@ def test_proofs_with_formulas(seed: int) -> None:
     proof = _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
     for state in walked(task, rng, 4):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 4))):
-            answer = proof.reaches(state.codes, goal.positive, 10**6)
+            answer = proof.reaches(state.codes, goal.positive, 10**6, ())
             assert goal.impossible or answer == (not reference.is_dead_end(task, state, goal))
 
 
@@ -292,13 +292,13 @@ def test_a_proof_leads_back_after_a_move() -> None:
     proof = _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
     at = [State([task.encode(task.predicates.index("at"), [i])]) for i in range(20)]
     end = Goal(at[19].codes)
-    assert proof.reaches(at[0].codes, end.positive, 1) is None
-    assert proof.reaches(at[0].codes, end.positive, 10**6) is True
+    assert proof.reaches(at[0].codes, end.positive, 1, ()) is None
+    assert proof.reaches(at[0].codes, end.positive, 10**6, ()) is True
     assert proof.rules == 2 * 19 + 1
     for i in range(20):
-        assert proof.reaches(at[i].codes, task.goal.positive, 1) is True
-        assert proof.reaches(at[i].codes, end.positive, 1) is True
-    assert proof.reaches(at[3].codes, Goal([at[0].codes[0], at[19].codes[0]]).positive, 1) is True
+        assert proof.reaches(at[i].codes, task.goal.positive, 1, ()) is True
+        assert proof.reaches(at[i].codes, end.positive, 1, ()) is True
+    assert proof.reaches(at[3].codes, Goal([at[0].codes[0], at[19].codes[0]]).positive, 1, ()) is True
 
 
 def test_foreign_codes_are_refused(ipc: Path) -> None:
@@ -306,16 +306,16 @@ def test_foreign_codes_are_refused(ipc: Path) -> None:
     task = load(ipc / "spanner" / "domain.pddl", next(iter(sorted((ipc / "spanner" / "training" / "easy").glob("*")))))
     for codes in ([2**60], [5, 3], [-1]):
         with pytest.raises(ValueError, match="codes"):
-            _kernel.relaxed_reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, 10)
+            _kernel.relaxed_reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, 10, ())
         with pytest.raises(ValueError, match="codes"):
-            _kernel.relaxed_reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), 10)
+            _kernel.relaxed_reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), 10, ())
         proof = _kernel.RelaxedProof(kernel_task(task), PROOF_ATOMS)
         with pytest.raises(ValueError, match="codes"):
-            proof.reaches(np.array(codes, np.int64), task.goal.positive, 10)
+            proof.reaches(np.array(codes, np.int64), task.goal.positive, 10, ())
         with pytest.raises(ValueError, match="codes"):
-            proof.reaches(task.initial_state.codes, np.array(codes, np.int64), 10)
+            proof.reaches(task.initial_state.codes, np.array(codes, np.int64), 10, ())
         rules = _kernel.GroundRelaxation(kernel_task(task), 10**6, negation=False)
         with pytest.raises(ValueError, match="codes"):
-            rules.reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive)
+            rules.reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, ())
         with pytest.raises(ValueError, match="codes"):
-            rules.reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64))
+            rules.reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), ())

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from saltus import _kernel
 from saltus.errors import InputError
 from saltus.lookahead.roles import project_relaxed
+from saltus.lookahead.supplies import marked
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.formulas import MAX_VARIABLES
@@ -212,18 +213,24 @@ def is_dead_end(
     atoms. Tasks that cannot be grounded use joins of at most `work` steps; the result is False where these are not
     enough. What joins have found for earlier states is tried first.
 
+    Goals that use something up (`supplies.py`) are out of reach if there are more of them than of what they need.
+
     With `roles` representatives of every role (`LookaheadSpec.roles`), the test sees these objects alone, where that
-    gives the same answer without regard to what becomes false; its cost then follows their number.
+    gives the same answer without regard to what becomes false or is used up; its cost then follows their number.
     """
     if goal.impossible:
         return True
+    copy = marked(task)
+    quotas = [] if copy is None else copy.quotas(state, goal)
+    if copy is not None and quotas:
+        task, roles = copy.task, None
     projection = None if roles is None else project_relaxed(task, state, goal, roles)
     if projection is not None:
         task, state, goal = projection.small.task, projection.state, projection.goal
     known = kernel_task(task)
     negated = _NEGATED.of(task) if projection is None and ground_atoms >= FEW_ATOMS else None
     if negated is not None:
-        return not negated.reaches(known, state.codes, goal.positive)
+        return not negated.reaches(known, state.codes, goal.positive, quotas)
     grounded = _GROUNDED.of(task)
 
     def rules_of(atoms: int) -> _kernel.GroundRelaxation:
@@ -233,11 +240,11 @@ def is_dead_end(
 
     rules = rules_of(min(ground_atoms, FEW_ATOMS))
     if not rules.complete and ground_atoms not in grounded:
-        reached = _PROOFS.of(task).reaches(state.codes, goal.positive, min(work, JOIN_WORK))
+        reached = _PROOFS.of(task).reaches(state.codes, goal.positive, min(work, JOIN_WORK), quotas)
         if reached is not None:
             return not reached
     if not rules.complete:
         rules = rules_of(ground_atoms)
     if rules.complete:
-        return not rules.reaches(known, state.codes, goal.positive)
-    return _PROOFS.of(task).reaches(state.codes, goal.positive, work) is False
+        return not rules.reaches(known, state.codes, goal.positive, quotas)
+    return _PROOFS.of(task).reaches(state.codes, goal.positive, work, quotas) is False

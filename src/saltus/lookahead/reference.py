@@ -32,6 +32,7 @@ from saltus.lookahead.budget_reference import choose_encoded
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves
 from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
 from saltus.lookahead.spec import LookaheadSpec
+from saltus.lookahead.supplies import Quota, marked
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import EQUALITY, Action, Exists, Goal, Literal, State, Task
 from saltus.task.reference import applicable, bindings, changes, holds, nested_holds
@@ -393,8 +394,11 @@ def find_bindings(
 def is_dead_end_with_negation(task: Task, state: State, goal: Goal) -> bool:
     """Whether the goal is unreachable even if what has been true once stays true and what has been false stays false.
 
-    Derived atoms may always be false.
+    Derived atoms may always be false. Of what goals use up, enough must be in reach.
     """
+    copy = marked(task)
+    quotas = [] if copy is None else copy.quotas(state, goal)
+    task = task if copy is None else copy.task
     true, gone = set(state), set[int]()
 
     def may_be(literal: Literal, binding: Sequence[int], wanted: bool) -> bool:
@@ -440,12 +444,15 @@ def is_dead_end_with_negation(task: Task, state: State, goal: Goal) -> bool:
             for binding in completions(axiom.variables):
                 if may_all_be(axiom.condition, axiom.nested, binding):
                     true.add(task.encode(axiom.predicate, binding[: int(task.arity[axiom.predicate])]))
-    return goal.impossible or not true.issuperset(goal.positive.tolist())
+    return _is_out_of_reach(goal, quotas, true)
 
 
 def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
     """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions, and nested ones
-    that may change."""
+    that may change. Of what goals use up, enough must be in reach."""
+    copy = marked(task)
+    quotas = [] if copy is None else copy.quotas(state, goal)
+    task = task if copy is None else copy.task
 
     def is_static(condition: Exists) -> bool:
         return all(map(is_static, condition.nested)) and not any(
@@ -479,4 +486,12 @@ def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
             nested = [entry for entry in axiom.nested if is_static(entry)]
             for binding in bindings(task, atoms, axiom.variables, relaxed(axiom.condition), (), nested):
                 reached.add(task.encode(axiom.predicate, binding[: int(task.arity[axiom.predicate])]))
-    return goal.impossible or not reached.issuperset(goal.positive.tolist())
+    return _is_out_of_reach(goal, quotas, reached)
+
+
+def _is_out_of_reach(goal: Goal, quotas: Sequence[Quota], reached: set[int]) -> bool:
+    return (
+        goal.impossible
+        or not reached.issuperset(goal.positive.tolist())
+        or any(len(reached.intersection(atoms.tolist())) < least for atoms, least in quotas)
+    )

@@ -17,7 +17,7 @@ from tests.learn.test_lean_problems import is_lean, problems
 from saltus.learn import Budget, Contest, ContestEvent, Validation, load_configuration, measure, open_contest
 from saltus.learn.contest import STABLE, HoldFinal
 from saltus.learn.final import MOST_ENTRANTS, Entrant, Placing, Played, Player, entrants_of, hold_final
-from saltus.learn.larger import FINAL_TIMES, MOST_OBJECTS, final_tasks
+from saltus.learn.larger import FINAL_TIMES, MOST_OBJECTS, final_sizes, final_tasks
 from saltus.learn.log import log_entry, read_log
 from saltus.learn.problems import Problems, load_problems
 from saltus.learn.ranking import ranked
@@ -109,7 +109,7 @@ class TestFinal:
         assert (second.run, second.solved, second.problems) == ("fragile", 2, 4)  # two problems behind, it is out
         assert first.is_enough
         assert not second.is_enough
-        assert str(first) == "robust, episode 1: 6 of 6 far larger, 60 long, 6.0 s"
+        assert str(first) == "robust, episode 1: 6 of 6 far larger, plans of length 60, 6.0 s"
 
     def test_one_slip_is_allowed(self) -> None:
         plays = Plays(lambda name, number: (number != {"a": 0, "b": 3}[name], 1.0, 1.0))
@@ -135,6 +135,35 @@ class TestFinal:
         assert plays.limits["quick", 0] == (800.0 - 100.0) / 8
         assert plays.limits["slow", 0] == 8.0  # so it fails, and is behind
         assert ("slow", 3) not in plays.limits
+
+    def test_a_problem_that_nobody_solves_leaves_time_for_others(self) -> None:
+        plays = Plays(lambda name, number: (bool(number), 10.0, 1.0 if number else 1000.0))
+        names = [f"e{i}" for i in range(MOST_ENTRANTS)]
+        found = plays.hold(*map(entrant, names))
+        given = [plays.limits[name, 0] for name in names]
+        assert given[:3] == pytest.approx([1000 / 8, 875 / 8, 875 * 7 / 8 / 24])
+        assert given == sorted(given, reverse=True)
+        assert plays.now < 700.0
+        assert {(entry.solved, entry.problems) for entry in found} == {(5, 5)}  # the first one does not count
+
+    def test_where_nobody_solves_anything_in_time_nobody_is_good_enough(self) -> None:
+        plays = Plays(lambda name, number: (False, 0.0, 9999.0))
+        first, _ = plays.hold(entrant("a"), entrant("b"))
+        assert (first.solved, first.problems, first.is_enough) == (0, 0, False)
+
+    def test_a_policy_that_cannot_be_played_has_not_solved_the_problem(self) -> None:
+        plays, told = Plays(lambda name, number: (True, 10.0, 1.0)), list[str]()
+
+        def play(entrant: Entrant, task: Task, seconds: float) -> Played:
+            if entrant.run == "broken":
+                raise RuntimeError("out of memory")
+            return plays(entrant, task, seconds)
+
+        found = hold_final(
+            [entrant("broken", 21), entrant("a")], TASKS, 1000.0, play, clock=lambda: plays.now, tell=told.append
+        )
+        assert [(entry.run, entry.solved, entry.problems) for entry in found] == [("a", 6, 6), ("broken", 0, 2)]
+        assert told[0] == f"broken, episode 1: {TASKS[0].name} cannot be played: out of memory"
 
     def test_the_last_ones_do_not_play_problems_that_take_long(self) -> None:
         plays = Plays(lambda name, number: (True, 10.0, 10.0 if number else 1.0))
@@ -224,8 +253,17 @@ class TestProblems:
         assert all("grown" in task.name for task in only)
         assert final_tasks(given, load_configuration(None, ["problems_from=none"])) == []
 
-    def test_growing_ends_in_time(self) -> None:
-        assert final_tasks(problems("ferry"), load_configuration(None), None, lambda: True) == []
+    def test_growing_ends_in_time(self, tmp_path: Path) -> None:
+        assert final_tasks(problems("ferry"), load_configuration(None), tmp_path, lambda: True) == []
+        assert list(tmp_path.iterdir()) == []  # with more time, they are made again
+
+    def test_those_of_a_generator_are_about_as_large_as_wanted(self) -> None:
+        for name in ("ferry", "logistics"):
+            given = problems(name)
+            sizes = final_sizes(given, load_configuration(None))
+            made = [task for task in final_tasks(given, load_configuration(None)) if "grown" not in task.name]
+            for task in made:
+                assert any(0.75 * size <= len(task.objects) <= 1.25 * size for size in sizes)
 
     def test_problems_too_large_to_be_made_larger(self) -> None:
         task = small_tasks("ferry", 1, "hard")[0]
@@ -339,7 +377,7 @@ def test_the_policy_of_the_best_of_the_final_is_chosen(ferries: Path, tmp_path: 
     winner = state.placings[0]
     assert (state.winner, winner.episode) == (winner.run, 1)
     assert contest.policy.read_text() == f"{winner.run} 1"
-    assert state.reason.startswith(f"{winner.run}, episode 1: 4 of 4 far larger, 9 long, 1.0 s; next: ")
+    assert state.reason.startswith(f"{winner.run}, episode 1: 4 of 4 far larger, plans of length 9, 1.0 s; next: ")
     assert state.rounds[-1].scores[0] == str(winner)
     assert any(event.kind == "final" and event.text == "a problem" for event in told)
     rounds = [event.text for event in told if event.kind == "round"]
@@ -408,3 +446,70 @@ def test_an_interrupted_final_is_held_again(ferries: Path, tmp_path: Path) -> No
     more.play()  # nothing is left
     assert len(runs.finals) == 1
     assert more.policy.read_text() == again.policy.read_text()
+
+
+def test_a_final_in_which_nobody_solved_anything_chooses_nothing(ferries: Path, tmp_path: Path) -> None:
+    runs = Runs(lambda entrants: [Placing(entry.run, entry.episode, 0, 0, 0.0, 0.0) for entry in entrants])
+    contest = runs.contest(ferries, tmp_path / "out")
+    contest.play()
+    assert "restart" in [entry.kind for entry in contest.state.rounds]  # but it is no reason to be content
+    assert "far larger" not in contest.state.reason
+    assert contest.policy.read_text().startswith(contest.state.winner)
+
+
+def test_a_final_that_fails_leaves_the_policy_of_the_validations(ferries: Path, tmp_path: Path) -> None:
+    def fails(entrants: list[Entrant]) -> list[Placing]:
+        raise RuntimeError("out of memory")
+
+    warnings: list[str] = []
+    runs = Runs(fails)
+    contest = runs.contest(ferries, tmp_path / "out", warn=warnings.append)
+    contest.play()
+    assert warnings[-1] == "final: out of memory"
+    assert contest.state.rounds[-1].scores == ["ended by an error: out of memory"]
+    assert contest.state.ended_by == STABLE
+    assert contest.policy.is_file()
+
+
+def test_policies_that_become_better_after_a_final_are_chosen(ferries: Path, tmp_path: Path) -> None:
+    """A contest that ran out of time before anything was solved, resumed with more time."""
+
+    def solves(name: str, episode: int) -> Validation:
+        return validation(episode, 5, 0) if runs.now < 600 else validation(episode, 10, 10, 100 - episode)
+
+    runs = Runs(early_wins, solves, stable_after=10**6)
+    first = runs.contest(ferries, tmp_path / "out", 400.0)
+    first.play()
+    assert first.is_out_of_time
+    assert (first.state.placings[0].episode, first.policy.read_text()) == (1, f"{first.state.winner} 1")
+    runs.now = 600.0
+    runs.places = lambda entrants: []
+    again = runs.contest(ferries, tmp_path / "out", 2000.0, resume=True)
+    again.play()
+    assert "far larger" not in again.state.reason
+    run, episode = again.policy.read_text().split()
+    assert run == again.state.winner
+    assert int(episode) > 1
+
+
+def test_without_its_checkpoint_the_best_of_the_final_is_not_chosen(ferries: Path, tmp_path: Path) -> None:
+    runs = Runs(early_wins)
+    contest = runs.contest(ferries, tmp_path / "out")
+    contest.play()
+    best = contest.state.placings[0]
+    (tmp_path / "out" / "candidates" / best.run / "checkpoints" / f"{best.episode:04}.safetensors").unlink()
+    contest.policy.unlink()
+    again = runs.contest(ferries, tmp_path / "out", resume=True)
+    again.play()
+    assert again.policy.is_file()
+    assert again.policy.read_text() != f"{best.run} {best.episode}"
+
+
+def test_no_time_is_kept_where_there_can_be_no_final(ferries: Path, tmp_path: Path) -> None:
+    settings = ["problems_from=none", "free_moves=false"]
+    contest = open_contest(ferries, tmp_path / "none", budget=Budget(1000.0), device="cpu", settings=settings)
+    assert contest._hold_final is None
+    assert contest._left() == pytest.approx(1000.0, abs=1)
+    other = open_contest(ferries, tmp_path / "some", budget=Budget(1000.0), device="cpu", settings=settings[1:])
+    assert other._hold_final is not None
+    assert 800 < other._left() < 901

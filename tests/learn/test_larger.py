@@ -15,7 +15,7 @@ import saltus.grow
 from saltus.domains.generated import generated_task
 from saltus.grow import Grower, Grown
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.larger import FAR_OBJECTS, far_tasks, grow_tasks, larger_tasks, similar_tasks
+from saltus.learn.larger import FAR_OBJECTS, far_tasks, grow_tasks, larger_tasks, larger_training_tasks, similar_tasks
 from saltus.learn.problems import Problems, load_problems
 from saltus.pddl import Domain
 from saltus.task import Task
@@ -133,6 +133,21 @@ def test_far_larger_problems() -> None:
     far_tasks(problems, grown)
     ((count, times, _),) = FakeGrower.asked
     assert (count, times) == (3, 16.0)
+
+
+def test_larger_problems_to_learn_from() -> None:
+    problems = known()
+    largest = max(len(task.objects) for task in problems.training)
+    made = larger_training_tasks(problems, load_configuration(None, ["larger_training=3"]))
+    assert len(made) == 3
+    assert largest <= min(len(task.objects) for task in made)
+    assert max(len(task.objects) for task in made) <= 3 * largest
+    others = larger_tasks(problems, load_configuration(None, ["larger_problems=3"]))
+    assert {task.initial_state for task in made}.isdisjoint(task.initial_state for task in others)
+    assert larger_training_tasks(problems, load_configuration(None, [])) == []
+    assert larger_training_tasks(problems, load_configuration(None, ["larger_training=3", "problems_from=none"])) == []
+    larger_training_tasks(problems, load_configuration(None, ["larger_training=3", "problems_from=grown"]))
+    assert FakeGrower.asked == [(3, 3.0, 4)]  # validation problems are not learned from
 
 
 def test_nothing_is_far_larger_than_large_problems() -> None:

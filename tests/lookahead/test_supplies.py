@@ -59,6 +59,14 @@ class TestFound:
         assert named(lamps(more, goal="(lit a) (on b)")) == [({"lit", "on"}, {"fuse"})]
         assert named(lamps(more)) == [({"lit"}, {"fuse"})]  # the others are no goals
 
+    def test_goals_of_two_kinds_may_use_up_what_each_of_them_names(self) -> None:
+        own = FIT.replace("(lit ?l)", "(lit ?f)")
+        more = own + own.replace("fit", "screw").replace("lit", "on")
+        for fuses in ("(fuse a)", "(fuse a) (fuse b)"):  # only their numbers are compared
+            task = lamps(more, f"(at f) {fuses}", "(lit a) (on a)")
+            assert named(task) == [({"lit", "on"}, {"fuse"})]
+            assert is_dead_end(task, task.initial_state, task.goal) == (fuses == "(fuse a)")
+
     def test_an_action_may_use_up_two_things(self) -> None:
         both = FIT.replace("?f)", "?f ?b)", 1).replace("(fuse ?f))", "(fuse ?f) (bulb ?b))", 1)
         both = both.replace("(not (fuse ?f))", "(not (fuse ?f)) (not (bulb ?b))")

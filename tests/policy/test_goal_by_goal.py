@@ -17,7 +17,7 @@ from tests.tasks import domain_of, task_of
 from saltus.domains import DOMAINS, generate_problem
 from saltus.lookahead import LookaheadSpec, Situation, lookahead
 from saltus.policy import GoalCountPolicy, Limits, Outcome
-from saltus.policy.goal_by_goal import MOST_IN_VAIN, WAYS, Beginning, GoalByGoal, held
+from saltus.policy.goal_by_goal import MOST_IN_VAIN, Beginning, GoalByGoal, held
 from saltus.policy.planning import ALONE, GOAL_BY_GOAL, plan_of, plan_stepwise
 from saltus.policy.rollout import Decision
 from saltus.policy.sight import MOST_JUMPS, missing_literals, with_more
@@ -315,4 +315,5 @@ def test_ways_that_are_in_vain_are_given_up() -> None:
             pass
         assert player.solution is not None
         assert validate(task, plan_of(task, player.solution))
-        assert MOST_IN_VAIN <= policy.in_parts <= MOST_IN_VAIN * WAYS  # however many goals there are
+        # However many goals there are. Nothing is tied to goals or held here, so that there are but three ways.
+        assert MOST_IN_VAIN <= policy.in_parts <= MOST_IN_VAIN * 3

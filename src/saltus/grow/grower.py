@@ -200,8 +200,8 @@ class Grower:
                 made = self._unproven(size, check)
                 if made is None:
                     continue
-                task, is_out_of_reach = made
-                if not is_out_of_reach:
+                task, is_bad = made
+                if not is_bad:
                     found = task
                     break
                 found = found or self._with_reached_goal(task, check)
@@ -209,8 +209,8 @@ class Grower:
                 yield found
 
     def _unproven(self, size: int, check: Check) -> tuple[Task, bool] | None:
-        """A larger task whose goals are copied, and whether they are out of reach even if nothing becomes false; None
-        if none could be made."""
+        """A larger task whose goals are copied, and whether they are no good: true from the beginning, or out of reach
+        even if nothing becomes false; None if none could be made."""
         bases = [draft for draft in self.drafts if len(draft) < size]
         if not bases:
             return None

@@ -189,6 +189,9 @@ class TrainingSpec:
     generated_problems: int = 0
     """Generated training problems in addition to the given ones and no larger than the largest of them; see
     `problems_from`."""
+    larger_training: int = 0
+    """Generated training problems with more objects than the given ones, up to three times as many, in addition to
+    these; see `problems_from`. A key: where all given problems are small, a user may want to learn from larger ones."""
     # Departure: the paper selects on validation problems alone, on which many checkpoints tie.
     larger_problems: int = 8
     """Generated validation problems three to five times larger than the training problems; see `problems_from`."""
@@ -246,7 +249,7 @@ class TrainingSpec:
             **dict.fromkeys(("search_decisions",), 1),
             **dict.fromkeys(("target_every", "layers_least", "validation_jumps", "larger_problems", "stop_after"), 0),
             **dict.fromkeys(("validation_problems", "validation_limit", "far_problems"), 0),
-            **dict.fromkeys(("generated_problems", "curriculum"), 0),
+            **dict.fromkeys(("generated_problems", "larger_training", "curriculum"), 0),
             **dict.fromkeys(("clip", "rank_weight", "alpha", "prefetch", "validate_seconds", "cost_scale"), 0),
             **dict.fromkeys(("cost_per_jump",), 0),
         }

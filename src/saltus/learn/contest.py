@@ -27,11 +27,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from saltus.errors import InputError, plural
+from saltus.errors import InputError, SaltusError, plural
 from saltus.files import WriteError, write_whole
 from saltus.learn.candidates import FEW, ONE_GOAL, SHORT, SHOWN_PER_ROLE, Candidate
 from saltus.learn.contest_state import FINAL, HALVING, LAST, RESTART, ROLES, SIGHT, TREES, WINNER, ContestState, Round
-from saltus.learn.final import Entrant, Placing, entrants_of
+from saltus.learn.final import Entrant, Placing, entrants_of, is_entrant
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
 from saltus.learn.ranking import ABOUT_AS_SHORT, Standing, halvings, needs_restart, ranked, reason, survivors
@@ -240,21 +240,29 @@ class Contest:
         """The policies for a final; none if there is none."""
         if self._hold_final is None:
             return []
-        return entrants_of(self.standings(), lambda name, episode: RunFolder(self.run_folder(name)).checkpoint(episode))
+        return entrants_of(self.standings(), self._checkpoint)
+
+    def _checkpoint(self, name: str, episode: int) -> Path:
+        """Where the policy as of a validation of a run is."""
+        return RunFolder(self.run_folder(name)).checkpoint(episode)
 
     def _final_seconds(self) -> float:
         """The time for a final."""
         left = self.state.budget.amount - self._used()
-        return min(left, LONGEST_FINAL, max(FINAL_SHARE * self.state.budget.amount, left / 2))
+        return max(0.0, min(left, LONGEST_FINAL, max(FINAL_SHARE * self.state.budget.amount, left / 2)))
 
     def _play_final(self, current: Round) -> None:
         """Has policies play far larger problems, and makes the best of them the policy of the contest."""
         assert self._hold_final is not None
         self._finalists = self._entrants()
-        found = self._hold_final(self._finalists, self._final_seconds(), lambda text: self._say("final", text))
-        if found:
-            self.state.placings = found
-        current.scores = [str(entry) for entry in found] or ["no problem could be played"]
+        try:
+            found = self._hold_final(self._finalists, self._final_seconds(), lambda text: self._say("final", text))
+            if found:
+                self.state.placings = found
+            current.scores = [str(entry) for entry in found] or ["no problem could be played"]
+        except (SaltusError, OSError, MemoryError, RuntimeError) as error:  # the contest has a policy without it
+            self.warn(f"final: {error}")
+            current.scores = [f"ended by an error: {error}"]
         self._lead()
         self._say("round", f"round {len(self.state.rounds)} is over: {current.scores[0]}")
         self._save()
@@ -367,7 +375,8 @@ class Contest:
             return
         order = ranked([self._standings[name] for name in playing])
         # Where hardly anything is solved there is nothing to go by; but time must not run out before there is a winner.
-        patient = all(entry.dropped for entry in state.rounds[:-1]) and not set(playing) <= set(state.finished)
+        before = [entry for entry in state.rounds[:-1] if entry.kind == HALVING]
+        patient = all(entry.dropped for entry in before) and not set(playing) <= set(state.finished)
         kept = survivors(order, patient=patient, fits=self._fits) if current.kind == HALVING else order[:1]
         names = [entry.name for entry in kept]
         current.dropped = [name for name in state.contestants if name not in names]
@@ -431,11 +440,12 @@ class Contest:
                 return
             first, path, key = order[0], self.run_folder(order[0].name) / RUN_POLICY, order[0].key
             self.state.winner, self.state.reason = first.name, reason(order)
-            if placings := self.state.placings:  # what was seen on larger problems says more
-                path = RunFolder(self.run_folder(placings[0].run)).checkpoint(placings[0].episode)
-                key = float(placings[0].episode), float(placings[0].solved)
-                self.state.winner = placings[0].run
-                self.state.reason = "; next: ".join(str(entry) for entry in placings[:2])
+            leader = str(first)
+            if best := self._best_placed():  # what was seen on far larger problems says more
+                path, leader = self._checkpoint(best.run, best.episode), str(best)
+                key = float(best.episode), float(best.solved)
+                self.state.winner = best.run
+                self.state.reason = "; next: ".join(map(str, self.state.placings[:2]))
             winner = self.state.winner
             if self._published == (winner, key) or not path.is_file():
                 return
@@ -448,7 +458,14 @@ class Contest:
             self._published = winner, key
             self._write()
         if changes_hands:
-            self._say("leader", f"ahead now: {placings[0] if placings else first}")
+            self._say("leader", f"ahead now: {leader}")
+
+    def _best_placed(self) -> Placing | None:
+        """The best of the last final, if it solved anything and no run has become better since by other problems."""
+        best = next(iter(self.state.placings), None)
+        if best is None or not best.solved or not self._checkpoint(best.run, best.episode).is_file():
+            return None
+        return best if is_entrant(self.standings(), best.run, best.episode) else None
 
     def _publish_unvalidated(self) -> None:
         """Makes the policy of the first run that has one the policy of the contest if none has been validated."""

@@ -18,11 +18,11 @@ from saltus.errors import ConfigurationError
 from saltus.files import make_folder
 from saltus.learn.candidates import candidates_for, most_able
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.contest import FAILED, STARTUP, Contest, HoldFinal, RunJob, share_of
+from saltus.learn.contest import FAILED, FINAL_SHARE, STARTUP, Contest, HoldFinal, RunJob, share_of
 from saltus.learn.contest_state import Budget, ContestState
 from saltus.learn.final import Entrant, Placing, Player, hold_final
 from saltus.learn.folder import NumberedPolicies, RunFolder
-from saltus.learn.larger import final_tasks, grow_tasks, wants_lean
+from saltus.learn.larger import final_sizes, final_tasks, grow_tasks, wants_lean
 from saltus.learn.problems import NEGATIVE_GOALS, Problems, digest_of, listed_problems, load_problems
 from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
@@ -104,7 +104,8 @@ def open_contest(
         for message in grow_tasks(problems, candidates[0].configuration, root / "grown", lambda: clock() >= until):
             warn(message)
         used = clock() - begun if in_seconds else 0.0
-        left = replace(limit, amount=limit.amount - used)
+        kept = FINAL_SHARE * limit.amount if final or final_sizes(problems, candidates[0].configuration) else 0.0
+        left = replace(limit, amount=limit.amount - used - kept)
         tried = affordable(len(candidates), left, slots or slots_for(place, threads, len(candidates)))
         if tried < len(candidates):
             chosen = most_able(candidates, tried)
@@ -205,15 +206,19 @@ def go_on(
     state.failed.clear()  # they are tried once more
 
 
-def final_for(problems: Problems, configuration: Configuration, grown: Path, device: str, threads: int) -> HoldFinal:
-    """A final on problems that are made for it, and kept in the folder `grown`."""
+def final_for(
+    problems: Problems, configuration: Configuration, grown: Path, device: str, threads: int
+) -> HoldFinal | None:
+    """A final on problems that are made for it, and kept in the folder `grown`; None if none can be made."""
+    if not final_sizes(problems, configuration):
+        return None
     spec = configuration.training
 
     def hold(entrants: Sequence[Entrant], seconds: float, tell: Callable[[str], None]) -> list[Placing]:
         until = time.monotonic() + seconds
         grown_by = time.monotonic() + GROWING_FINAL * seconds
         tasks = final_tasks(problems, configuration, grown, lambda: time.monotonic() >= grown_by)
-        play = Player(device, threads, spec.validation_jumps, spec.cost)
+        play = Player(device, threads, spec.validation_jumps, spec.cost, take_goals=spec.validation_takes_goals)
         is_lean = wants_lean(problems, configuration)
         return hold_final(entrants, tasks, until - time.monotonic(), play, is_lean=is_lean, tell=tell)
 

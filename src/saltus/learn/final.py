@@ -7,8 +7,8 @@ is solvable, and policies that do not solve it fall behind.
 
 Entrants are the policies of all validations, of all runs, that solved about as many problems as the best one. They play
 one problem after another, small ones first, and an entrant that has fallen behind plays no more, nor do the last ones
-where problems take long. Where something is used up, the plan of the first that solves a problem gives another one,
-with nothing to spare.
+where problems take long. A problem on which all of them ran out of time does not count. Where something is used up, the
+plan of the first that solves a problem gives another one, with nothing to spare.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from saltus.errors import plural
+from saltus.errors import SaltusError, plural
 from saltus.grow.lean import lean
 from saltus.learn.ranking import Standing, length, problems, solved
 from saltus.learn.validation import Validation, jump_limit, rollout_of
@@ -39,8 +39,8 @@ SLIPS = 1
 PATIENCE = 4.0
 """Multiple of the shortest time in which a problem was solved that other entrants get for it, and at least a second."""
 
-UNSOLVED_SHARE = 1 / 8
-"""Share of the time left that an entrant gets for a problem that nobody has solved."""
+UNSOLVED_SHARES = 1 / 8, 1 / 24
+"""Shares of the time left that an entrant gets for a problem that nobody has solved: the first ones, and all others."""
 
 LEAST_PLAYING = 2
 """Entrants that play every problem, however long it takes."""
@@ -101,11 +101,12 @@ class Placing:
     @property
     def is_enough(self) -> bool:
         """Whether it solved so many that a contest can be content with it."""
-        return self.solved >= ENOUGH * self.problems
+        return self.solved > 0 and self.solved >= ENOUGH * self.problems
 
     def __str__(self) -> str:
         policy = f"{self.run}, episode {self.episode}"
-        return f"{policy}: {self.solved} of {self.problems} far larger, {self.length:,.0f} long, {self.seconds:,.1f} s"
+        plans = f"plans of length {self.length:,.0f}, {self.seconds:,.1f} s"
+        return f"{policy}: {self.solved} of {self.problems} far larger, {plans}"
 
 
 class Play(Protocol):
@@ -120,10 +121,7 @@ def entrants_of(
 ) -> list[Entrant]:
     """The policies that are good enough for a final, best runs first: the best one of every run, then others, spread
     over the episodes. `standings` are ranked; `checkpoint` says where the policy of a run's validation is."""
-    best = max((solved(entry.best) for entry in standings if entry.best is not None), default=0)
-    known = [entry for entry in standings if entry.best is not None]
-    total = max((problems(entry.best) for entry in known if entry.best is not None), default=0)
-    least = max(1, best - math.floor(NEAR * total))
+    known, least = [entry for entry in standings if entry.best is not None], _least(standings)
 
     def entrant(standing: Standing, validation: Validation) -> Entrant:
         path = checkpoint(standing.name, validation.episode)
@@ -144,6 +142,20 @@ def entrants_of(
     return [*found, *others]
 
 
+def is_entrant(standings: Sequence[Standing], run: str, episode: int) -> bool:
+    """Whether the policy as of a validation of a run is good enough for a final."""
+    validations = [entry.validations for entry in standings if entry.name == run]
+    found = [entry for entries in validations for entry in entries if entry.episode == episode]
+    return any(solved(entry) >= _least(standings) for entry in found)
+
+
+def _least(standings: Sequence[Standing]) -> int:
+    """How many problems a policy must have solved to be good enough for a final."""
+    found = [entry.best for entry in standings if entry.best is not None]
+    best, total = max(map(solved, found), default=0), max(map(problems, found), default=0)
+    return max(1, best - math.floor(NEAR * total))
+
+
 def hold_final(
     entrants: Sequence[Entrant],
     tasks: Sequence[Task],
@@ -156,18 +168,22 @@ def hold_final(
 ) -> list[Placing]:
     """How the entrants did, best first; those that played fewer problems are behind those that went on.
 
-    With `is_lean`, a problem that was solved is followed by the same one with nothing to spare. The final ends with the
-    first problem that the time is not enough for, which does not count. The list is empty if no problem counts.
+    With `is_lean`, a problem that was solved is followed by the same one with nothing to spare. Problems that the time
+    was not enough for do not count. The list is empty if none was played to an end or given up by anyone.
     """
     until = clock() + seconds
     records = {entrant: _Record(entrant) for entrant in entrants}
     left, queue = list(entrants), [(task, True) for task in tasks]
-    count = 0
-    while queue:
+    count, is_any_late = 0, False
+    while queue and clock() < until:
         task, may_be_lean = queue.pop(0)
-        played = _play_all(left, task, until, play, clock)
-        if len(played) < min(len(left), LEAST_PLAYING) or all(entry.is_late for entry in played.values()):
+        played = _play_all(left, task, until, play, clock, tell)
+        if len(played) < min(len(left), LEAST_PLAYING):
             break
+        if all(entry.is_late for entry in played.values()):
+            is_any_late = True
+            tell(f"{task.name}, {plural(len(task.objects), 'object')}: not solved in time")
+            continue
         count += 1
         for entrant, result in played.items():
             records[entrant].add(count, result)
@@ -180,13 +196,18 @@ def hold_final(
         most = max(records[entrant].solved for entrant in played)
         left = [entrant for entrant in played if records[entrant].solved >= most - SLIPS]
         left.sort(key=lambda entrant: -records[entrant].solved)
-    if not count:
+    if not count and not is_any_late:
         return []
     return [entry.placing for entry in _ranked(list(records.values()))]
 
 
 def _play_all(
-    entrants: Sequence[Entrant], task: Task, until: float, play: Play, clock: Callable[[], float]
+    entrants: Sequence[Entrant],
+    task: Task,
+    until: float,
+    play: Play,
+    clock: Callable[[], float],
+    tell: Callable[[str], None],
 ) -> dict[Entrant, Played]:
     """What came of a problem: of all entrants, or of the first ones if it would take the others too long."""
     played: dict[Entrant, Played] = {}
@@ -196,8 +217,13 @@ def _play_all(
         is_slow = math.inf > fastest * len(played) > PROBLEM_SHARE * rest
         if rest <= 0 or (is_slow and len(played) >= LEAST_PLAYING):
             break
-        limit = UNSOLVED_SHARE * rest if fastest == math.inf else max(1.0, PATIENCE * fastest)
-        played[entrant] = play(entrant, task, min(limit, rest))
+        unsolved = UNSOLVED_SHARES[len(played) >= LEAST_PLAYING] * rest
+        limit = unsolved if fastest == math.inf else max(1.0, PATIENCE * fastest)
+        try:
+            played[entrant] = play(entrant, task, min(limit, rest))
+        except (SaltusError, OSError, MemoryError, RuntimeError) as error:  # of PyTorch: RuntimeError
+            tell(f"{entrant.run}, episode {entrant.episode}: {task.name} cannot be played: {error}")
+            played[entrant] = Played(None, 0.0, 0.0)
     return played
 
 
@@ -251,19 +277,21 @@ def _ranked(records: Sequence[_Record]) -> list[_Record]:
 class Player:
     """Plays problems with policies from files, greedily, as validations do."""
 
-    def __init__(self, device: str, threads: int, least_jumps: int, unit: str) -> None:
+    def __init__(self, device: str, threads: int, least_jumps: int, unit: str, *, take_goals: bool = True) -> None:
         self.device = device
         self.threads = threads
         self.least_jumps = least_jumps
         self.unit = unit
         """What lengths count: actions or costs."""
+        self.take_goals = take_goals
+        """Whether every goal state that is seen is taken."""
         self._policy: tuple[Path, LearnedPolicy] | None = None
 
     def __call__(self, entrant: Entrant, task: Task, seconds: float) -> Played:
         """Plays one problem; a rollout that goes on after so many seconds has failed."""
         policy = self._load(entrant.path)
         begun = time.monotonic()
-        rollout = rollout_of(policy, task)
+        rollout = rollout_of(policy, task, take_goals=self.take_goals)
         most = jump_limit(task, self.least_jumps)
         actions: list[Action] = []
 

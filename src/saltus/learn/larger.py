@@ -19,6 +19,7 @@ from saltus.domains.generated import find_domain, larger_problems, similar_probl
 from saltus.files import WriteError, write_whole
 from saltus.learn.config import Configuration
 from saltus.learn.problems import Problems, digest_of, spread
+from saltus.pddl import Domain
 from saltus.task import Task, load
 
 TIMES = 4.0
@@ -29,6 +30,12 @@ FAR_TIMES = 16.0
 
 FAR_OBJECTS = 300
 """Their largest number of objects, so that validations do not take too long."""
+
+TRAINING_TIMES = 3.0
+"""Largest size of larger problems to learn from, likewise."""
+
+TRAINING_SEED = 2
+"""Seed of those from a generator, so that they are others than those of validations."""
 
 LEAST_FAR = 6.0
 """Multiple below which they would not be much larger than the others: then there are none."""
@@ -85,6 +92,34 @@ def similar_tasks(
     return _made(problems, configuration, configuration.training.generated_problems, 1.0, folder, expired)
 
 
+def larger_training_tasks(
+    problems: Problems,
+    configuration: Configuration,
+    folder: Path | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> list[Task]:
+    """Training tasks with more objects than the given ones and at most three times as many, smallest first; empty if
+    none can be made.
+
+    They are made after training problems alone, as `similar_tasks`.
+    """
+    count = configuration.training.larger_training
+    match _origin(problems, configuration):
+        case "generator":
+            largest = max(len(task.objects) for task in problems.training)
+            return _of_size(problems.domain, largest, count, TRAINING_SEED, 1 + 1 / largest, TRAINING_TIMES)
+        case "grown":
+            return _grown(problems, problems.training, count, TRAINING_TIMES, folder, expired)
+        case _:
+            return []
+
+
+def _of_size(domain: Domain, objects: int, count: int, seed: int, least: float, most: float) -> list[Task]:
+    """Tasks of a generator with `least` to `most` times so many objects, where it has any of these sizes."""
+    found = larger_problems(domain, objects, count, seed, least=least, most=most)
+    return [task for task in found if least * objects <= len(task.objects) <= most * objects]
+
+
 def lean_tasks(
     problems: Problems,
     configuration: Configuration,
@@ -122,31 +157,46 @@ def final_tasks(
     They are grown, and their goals are not known to be reachable; where the configuration takes problems from a
     generator, half of them are its own.
     """
-    given = [*problems.training, *(task for task in problems.held_out if task not in problems.training)]
-    origin = _origin(problems, configuration)
-    if origin == "none" or any(task.has_derived_goals for task in given):
+    given, sizes = _all_given(problems), final_sizes(problems, configuration)
+    if not sizes:
         return []
-    largest = max(1, *(len(task.objects) for task in given))
-    sizes = sorted({min(MOST_OBJECTS, round(times * largest)) for times in FINAL_TIMES})
-    sizes = [size for size in sizes if size >= TIMES * largest]
 
     def make(check: Callable[[], None]) -> Iterator[Task]:
         from saltus.grow import Grower
 
         grower = Grower(problems.domain, given)
+        wanted: list[int] = []
         seen: set[str] = set()
         for size in sizes:
             check()
             generated: list[Task] = []
-            if origin == "generator":
-                generated = larger_problems(problems.domain, size, 1, FINAL_SEED, least=0.75, most=1.25)
-            for task in (*generated, *grower.unproven([size] * (FINAL_EACH - len(generated)), check)):
-                digest = digest_of([task])
-                if digest not in seen:
-                    seen.add(digest)
-                    yield task
+            if _origin(problems, configuration) == "generator":
+                generated = _of_size(problems.domain, size, 1, FINAL_SEED, 0.75, 1.25)
+            wanted += [size] * (FINAL_EACH - len(generated))
+            seen.update(digest_of([task]) for task in generated)
+            yield from generated
+        for task in grower.unproven(wanted, check):
+            digest = digest_of([task])
+            if digest not in seen:
+                seen.add(digest)
+                yield task
 
-    return _kept(f"final-{_digest(given, str(sizes))}", make, problems, folder, expired)
+    return _kept(f"final-{_digest(given, str(sizes))}", make, problems, folder, expired, whole=True)
+
+
+def final_sizes(problems: Problems, configuration: Configuration) -> list[int]:
+    """Numbers of objects of the problems for the final of a contest; empty if there can be none."""
+    given = _all_given(problems)
+    if _origin(problems, configuration) == "none" or any(task.has_derived_goals for task in given):
+        return []
+    largest = max(1, *(len(task.objects) for task in given))
+    sizes = sorted({min(MOST_OBJECTS, round(times * largest)) for times in FINAL_TIMES})
+    return [size for size in sizes if size >= TIMES * largest]
+
+
+def _all_given(problems: Problems) -> list[Task]:
+    """The training tasks, and those held out that are others."""
+    return [*problems.training, *(task for task in problems.held_out if task not in problems.training)]
 
 
 def wants_lean(problems: Problems, configuration: Configuration) -> bool:
@@ -171,6 +221,7 @@ def grow_tasks(
         return []
     larger = larger_tasks(problems, configuration, folder, expired)
     similar_tasks(problems, configuration, folder, expired)
+    larger_training_tasks(problems, configuration, folder, expired)
     far_tasks(problems, configuration, folder, expired)
     lean_tasks(problems, configuration, folder, expired)
     wanted = configuration.training.larger_problems
@@ -250,7 +301,7 @@ def _grown(
             is_larger = found is not None and len(found[0].objects) > largest
             yield found[0] if found is not None and is_larger else entry.task
 
-    size = "similar" if times == 1 else "larger" if times == TIMES else "far"
+    size = {1.0: "similar", TRAINING_TIMES: "training", TIMES: "larger"}.get(times, "far")
     name = f"{size}{'-lean' if lean else ''}-{_digest(given, f'{count} {times}')}"
     return _kept(name, make, problems, folder, expired)
 
@@ -266,9 +317,11 @@ def _kept(
     problems: Problems,
     folder: Path | None,
     expired: Callable[[], bool],
+    *,
+    whole: bool = False,
 ) -> list[Task]:
     """The tasks that `make` gives until time has expired, smallest first; read from the folder if they have been kept
-    there. What `make` is given is to be called often."""
+    there. What `make` is given is to be called often. With `whole`, they are kept only if time has not expired."""
     place = None if folder is None else folder / name
     if place is not None and place.is_dir():
         return [load(problems.domain, path) for path in sorted(place.glob("*.pddl"))]
@@ -279,11 +332,13 @@ def _kept(
             raise _Expired
 
     tasks: list[Task] = []
+    is_whole = False
     with suppress(_Expired):
         for task in make(check):
             tasks.append(task)
+        is_whole = True
     tasks.sort(key=lambda task: len(task.objects))
-    if place is not None:
+    if place is not None and (is_whole or not whole):
         _keep(tasks, place, problem_text)
     return tasks
 

@@ -65,7 +65,7 @@ class LookaheadSpec:
     dead_ends: str = "successors"
     """successors: a state without successors is a dead end; relaxed: so is a state from which the goal is unreachable
     even if actions delete nothing (in small tasks: and what is false may stay so), or that has fewer things left to use
-    up than goals that each need one. Trees do not depend on it; policies avoid dead ends, and exploration ends there."""
+    up than goals that each need one. Trees do not depend on it; policies avoid dead ends; exploration ends there."""
     frozen_goals: str = "off"
     """Test of states with more goals than the root: can every missing goal still be reached by itself while the reached
     ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:

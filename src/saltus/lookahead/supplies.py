@@ -78,16 +78,16 @@ def find_supplies(task: Task) -> list[tuple[frozenset[int], frozenset[int]]]:
     spent = deleted - added - task.derived
     goals = {task.decode(code)[0] for code in task.goal.positive.tolist()} - task.derived
     # What reaching an atom of a predicate may use up: one set for each effect that adds such atoms.
-    choices = {
-        goal: [
-            {literal.predicate for literal in _used(schema, effect, reached, spent)}
-            for schema in task.schemas
-            for effect in schema.effects
-            for reached in effect.adds
-            if reached.predicate == goal
-        ]
-        for goal in sorted(goals & added)
-    }
+    choices: dict[int, list[set[int]]] = {goal: [] for goal in sorted(goals & added)}
+    shared: set[tuple[int, int]] = set()
+    for schema in task.schemas:
+        for effect in schema.effects:
+            for reached in effect.adds:
+                if reached.predicate in choices:
+                    literals = _used(schema, effect, spent)
+                    choices[reached.predicate].append({literal.predicate for literal in literals})
+                    others = (entry for entry in literals if not set(reached.terms) <= set(entry.terms))
+                    shared.update((reached.predicate, entry.predicate) for entry in others)
     paid = {goal: sets for goal, sets in choices.items() if all(sets)}
     kinds = {frozenset({used}) for sets in paid.values() for used in set.union(*sets)}
     kinds |= {frozenset(min(own) for own in sets) for sets in paid.values()}
@@ -95,23 +95,23 @@ def find_supplies(task: Task) -> list[tuple[frozenset[int], frozenset[int]]]:
     for used in sorted(kinds, key=lambda entry: (len(entry), sorted(entry))):
         takers = frozenset(goal for goal, sets in paid.items() if all(own & used for own in sets))
         takers -= _added_together(task, takers)
+        # Where atoms name all objects of the only kind of goal, each goal has its own, and the relaxation sees that.
+        if len(takers) == 1 and not any((goal, atom) in shared for goal in takers for atom in used):
+            continue
         if takers and not any(takers <= others and less <= used for others, less in found):
             found.append((takers, used))
     return found
 
 
-def _used(schema: Schema, effect: Effect, goal: Literal, spent: Collection[int]) -> list[Literal]:
-    """Atoms that are true before an action with this effect, and that it uses up when it reaches a goal.
-
-    Nothing for effects on many objects, of which one action may reach many goals. Atoms that name all objects of the
-    goal are left out: then no two goals can take the same one, and the relaxation sees that by itself.
-    """
+def _used(schema: Schema, effect: Effect, spent: Collection[int]) -> list[Literal]:
+    """Atoms that are true before an action with this effect, and that it uses up when it reaches a goal; nothing for
+    effects on many objects, of which one action may reach many goals."""
     if effect.variables:
         return []
     needed = {literal for literal in (*schema.precondition, *effect.condition) if literal.positive}
     sure = [entry for entry in schema.effects if not (entry.variables or entry.condition or entry.nested)]
     deletes = [*effect.deletes, *(literal for entry in sure for literal in entry.deletes)]
-    found = [entry for entry in deletes if entry.predicate in spent and not set(goal.terms) <= set(entry.terms)]
+    found = [entry for entry in deletes if entry.predicate in spent]
     return [literal for literal in dict.fromkeys(found) if replace(literal, positive=True) in needed]
 
 
@@ -164,7 +164,7 @@ def _with_marks(schema: Schema, supplies: list[Supply]) -> Schema:
             mark = dict(supply.marks)
             for goal in effect.adds:
                 if goal.predicate in supply.goals:
-                    for literal in _used(schema, effect, goal, supply.used):
+                    for literal in _used(schema, effect, supply.used):
                         yield Literal(mark[literal.predicate], literal.terms)
 
     effects = tuple(replace(effect, adds=(*effect.adds, *marks(effect))) for effect in schema.effects)

@@ -7,7 +7,7 @@ reached within some jumps is left for later, until another one has been reached;
 is begun with. So every state takes a bounded number of jumps. Nothing is random, and nothing depends on the time.
 
 A goal is tried with fewer objects first: without all that other goals are about and what is tied to it by static atoms,
-as the ingredients of another meal are; then without what other goals are about; then without that of goals that hold.
+such as the ingredients of another dish; then without what other goals are about; then without that of goals that hold.
 What is left is as small as the problems that the policy knows, however large the whole is. Goals that hold stay
 reached: what they are about is not there. It is tried with all objects if it cannot be reached otherwise, as when
 something lies on something else.
@@ -97,9 +97,11 @@ class GoalByGoal:
         """The actions to a goal in which one literal is missing: with few objects if possible, or else with all."""
         tried: set[frozenset[int]] = set()
         for way, put_away in enumerate(self._less_to_see(state, missing)):
-            if not put_away or put_away in tried or self._vain[way] >= MOST_IN_VAIN:
+            if not put_away or put_away in tried:
                 continue
-            tried.add(put_away)
+            tried.add(put_away)  # also where it is not tried: another way to the same objects would be in vain, too
+            if self._vain[way] >= MOST_IN_VAIN:
+                continue
             found = yield from self._reach_without(put_away, state, goal)
             if found is not None:
                 self._vain[way] -= 1

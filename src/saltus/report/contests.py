@@ -31,9 +31,9 @@ class ContestResult:
     winner: str
     """Empty as long as nothing has been validated."""
     score: str
-    """Validation of the winner's best checkpoint."""
+    """How the chosen policy did: in the final, or, without one, in the validation of the winner's best checkpoint."""
     runner_up: str
-    """The next best candidate and its validation; empty if there is none."""
+    """The next best policy or candidate, and how it did; empty if there is none."""
     used: str
     """Time or episodes used, of how many."""
     ended_by: str
@@ -108,6 +108,6 @@ def contest_table(contests: Iterable[ContestResult]) -> Table | None:
     ]
     if not rows:
         return None
-    names = ("domain", "contest", "chosen", "validation", "next", "tried", "used", "ended by")
+    names = ("domain", "contest", "chosen", "chosen by", "next", "tried", "used", "ended by")
     columns = tuple(Column(name, text=True) for name in names)
     return Table("contests", "Contests", columns, tuple(rows))

@@ -20,7 +20,7 @@ from typing import Any
 from saltus.graph.encodings import method_name
 from saltus.learn.config import Configuration, configuration_of, differences, plain_values
 from saltus.learn.contest_state import FILE as CONTEST_FILE
-from saltus.learn.contest_state import ContestState
+from saltus.learn.contest_state import FINAL, ContestState
 from saltus.learn.validation import Validation
 from saltus.model.description import training_seconds
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
@@ -30,6 +30,9 @@ UNIMPORTANT = {"training.episodes", "training.learning_rate_episodes"}
 """Settings that a card does not list: the time available decided them."""
 
 SOURCE = "the IPC 2023 Learning Track"
+
+SHOWN = 4
+"""Policies that a card shows of a final."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -158,9 +161,12 @@ def read_contest(folder: Path) -> ContestState | None:
 
 
 def contest_table(contest: ContestState) -> str:
-    """The rounds of a contest: how the candidates stood after each, best first."""
+    """The rounds of a contest: how the candidates stood after each, best first, and the first ones of the final."""
     lines = ["| round | validation of the candidates' best checkpoints so far, best first |", "|---|---|"]
-    lines += [f"| {number} | {'; '.join(entry.scores)} |" for number, entry in enumerate(contest.rounds, 1)]
+    for number, entry in enumerate(contest.rounds, 1):
+        is_final = entry.kind == FINAL
+        scores = "; ".join(entry.scores[: SHOWN if is_final else None])
+        lines.append(f"| {f'{number}, final' if is_final else number} | {scores} |")
     return "\n".join([*lines, ""])
 
 

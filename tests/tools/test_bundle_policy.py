@@ -11,11 +11,11 @@ from tests.learn.small import small_tasks
 from tools.bundle_policy import SOURCE, curve_table, describe, main
 
 from saltus.learn.candidates import candidates_for
-from saltus.learn.contest_state import HALVING, Budget, ContestState, Round
+from saltus.learn.contest_state import FINAL, HALVING, Budget, ContestState, Round
 from saltus.model.policy_file import load_policy_file
 from saltus.policy.catalogue import POLICIES, bundled_policies
 
-NAMED = {"floortile", "rovers", "spanner"}
+NAMED = {"floortile", "rovers"}
 """Domains whose run was named, after further generated problems."""
 
 OWN = {
@@ -77,10 +77,13 @@ def test_the_card_of_a_contest_shows_its_rounds(tmp_path: Path) -> None:
     place_run(tmp_path / "runs", "depots", "contest")
     state = ContestState("problems", 0, [], Budget(60.0), candidates_for(small_tasks("depots", 2), "cpu"), ["aiw"])
     state.rounds = [Round(HALVING, {}, scores=["aiw: 5 of 5, 93 actions", "iw: 4 of 5, 90 actions"])]
+    state.rounds.append(Round(FINAL, {}, scores=[f"aiw, episode {number}: 4 of 4" for number in range(9)]))
     state.write(tmp_path / "runs" / "depots" / "contest")
     main([str(tmp_path / "runs"), "--out", str(tmp_path / "out"), "--source", GENERATED])
     card = (tmp_path / "out" / "depots.md").read_text()
     assert "| 1 | aiw: 5 of 5, 93 actions; iw: 4 of 5, 90 actions |" in card
+    places = [f"aiw, episode {number}: 4 of 4" for number in range(4)]
+    assert f"| 2, final | {'; '.join(places)} |" in card
     assert "it began with the policy of aiw-dead-ends at episode 100" in card
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from saltus.grow.draft import Draft, Feature, Relations
@@ -35,6 +35,35 @@ def signature_of(draft: Draft, x: int, y: int) -> tuple[int, int, Signature]:
     for atom in draft.of[few]:
         if static[atom[0]] and many in atom[1:]:
             found.add((atom[0], atom.index(x, 1), atom.index(y, 1)))
+    return _signature(draft, x, y, found)
+
+
+def signatures_of(draft: Draft, pairs: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, Signature]]:
+    """`signature_of` of many pairs of different objects, in any order; the atoms of an object are gone through once for
+    all of its pairs."""
+    static = draft.relations.static
+    partners: dict[int, set[int]] = defaultdict(set)
+    for x, y in pairs:
+        partners[x].add(y)
+        partners[y].add(x)
+    for x in sorted(partners, key=lambda number: len(partners[number]), reverse=True):
+        found: dict[int, set[tuple[int, int, int]]] = {y: set() for y in partners[x]}
+        if not found:
+            continue
+        for atom in draft.of[x]:
+            if static[atom[0]]:
+                for y in atom[1:]:
+                    if y in found:
+                        found[y].add((atom[0], atom.index(x, 1), atom.index(y, 1)))
+        for y, atoms in found.items():
+            partners[y].discard(x)
+            yield _signature(draft, x, y, atoms)
+
+
+def _signature(
+    draft: Draft, x: int, y: int, found: Collection[tuple[int, int, int]]
+) -> tuple[int, int, Signature]:
+    """The signature of two objects, given the atoms that contain both: relations, with the places of both."""
     forth = tuple(sorted(found))
     back = tuple(sorted((relation, second, first) for relation, first, second in found))
     if draft.kind[x] != draft.kind[y]:
@@ -132,8 +161,7 @@ def pair_signatures(drafts: Sequence[Draft]) -> tuple[dict[tuple[int, int], set[
             for x, y in combinations(atom[1:], 2)
             if x != y
         }
-        for x, y in sorted(pairs):
-            first, second, signature = signature_of(draft, x, y)
+        for first, second, signature in signatures_of(draft, pairs):
             signatures[first, second].add(signature)
             connected[first, second] += 1
         counts = {kind: draft.kind.count(kind) for kind in set(draft.kind)}

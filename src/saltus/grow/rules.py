@@ -32,7 +32,7 @@ from saltus.grow.regularities import (
     exact_numbers,
     has_cycle,
     pair_signatures,
-    signature_of,
+    signatures_of,
     static_bounds,
     unary_relations,
     varying_kinds,
@@ -242,8 +242,7 @@ class Rules:
         pairs = {
             (min(x, y), max(x, y)) for atom in added if static[atom[0]] for x, y in combinations(atom[1:], 2) if x != y
         }
-        for x, y in pairs:
-            first, second, signature = signature_of(draft, x, y)
+        for first, second, signature in signatures_of(draft, pairs):
             if signature not in self._signatures.get((first, second), ()):
                 return False
         for x in new:
@@ -259,9 +258,13 @@ class Rules:
 
     def _triangles_of(self, draft: Draft, number: int) -> Iterator[tuple[tuple[int, Feature, Feature], object]]:
         kind = draft.kind[number]
+        # An object may have thousands of atoms, and none of these relations.
+        functional = {feature[0] for feature in draft.counts[number] if self.is_functional(kind, feature)}
+        if not functional:
+            return
         sides = []
         for atom in draft.of[number]:
-            if 3 <= len(atom) <= 4:
+            if atom[0] in functional and 3 <= len(atom) <= 4:
                 for own, feature in draft.features(atom):
                     if own == number and self.is_functional(kind, feature):
                         sides += [(feature, i, other) for i, other in enumerate(atom[1:]) if other != number]

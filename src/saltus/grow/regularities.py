@@ -60,9 +60,7 @@ def signatures_of(draft: Draft, pairs: Collection[tuple[int, int]]) -> Iterator[
             yield _signature(draft, x, y, atoms)
 
 
-def _signature(
-    draft: Draft, x: int, y: int, found: Collection[tuple[int, int, int]]
-) -> tuple[int, int, Signature]:
+def _signature(draft: Draft, x: int, y: int, found: Collection[tuple[int, int, int]]) -> tuple[int, int, Signature]:
     """The signature of two objects, given the atoms that contain both: relations, with the places of both."""
     forth = tuple(sorted(found))
     back = tuple(sorted((relation, second, first) for relation, first, second in found))

@@ -441,7 +441,7 @@ class Contest:
             first, path, key = order[0], self.run_folder(order[0].name) / RUN_POLICY, order[0].key
             self.state.winner, self.state.reason = first.name, reason(order)
             leader = str(first)
-            if best := self._best_placed():  # what was seen on far larger problems says more
+            if best := self._best_placed(order):  # what was seen on far larger problems says more
                 path, leader = self._checkpoint(best.run, best.episode), str(best)
                 key = float(best.episode), float(best.solved)
                 self.state.winner = best.run
@@ -460,12 +460,12 @@ class Contest:
         if changes_hands:
             self._say("leader", f"ahead now: {leader}")
 
-    def _best_placed(self) -> Placing | None:
+    def _best_placed(self, standings: Sequence[Standing]) -> Placing | None:
         """The best of the last final, if it solved anything and no run has become better since by other problems."""
         best = next(iter(self.state.placings), None)
         if best is None or not best.solved or not self._checkpoint(best.run, best.episode).is_file():
             return None
-        return best if is_entrant(self.standings(), best.run, best.episode) else None
+        return best if is_entrant(standings, best.run, best.episode) else None
 
     def _publish_unvalidated(self) -> None:
         """Makes the policy of the first run that has one the policy of the contest if none has been validated."""

@@ -144,9 +144,9 @@ def entrants_of(
 
 def is_entrant(standings: Sequence[Standing], run: str, episode: int) -> bool:
     """Whether the policy as of a validation of a run is good enough for a final."""
-    validations = [entry.validations for entry in standings if entry.name == run]
-    found = [entry for entries in validations for entry in entries if entry.episode == episode]
-    return any(solved(entry) >= _least(standings) for entry in found)
+    least = _least(standings)
+    validations = [validation for entry in standings if entry.name == run for validation in entry.validations]
+    return any(entry.episode == episode and solved(entry) >= least for entry in validations)
 
 
 def _least(standings: Sequence[Standing]) -> int:

@@ -252,8 +252,7 @@ def _made(
     If the configuration wants lean ones, they are up to half of the larger ones.
     """
     is_larger = times > 1
-    more = [task for task in problems.held_out if is_larger and task not in problems.training]
-    given = [*problems.training, *more]
+    given = _all_given(problems) if is_larger else problems.training
     lean: list[Task] = []
     if is_larger and wants_lean(problems, configuration):
         lean = _grown(problems, given, count // 2, times, folder, expired, lean=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from saltus import _kernel
 from saltus.errors import InputError
 from saltus.lookahead.roles import project_relaxed
-from saltus.lookahead.supplies import marked
+from saltus.lookahead.supplies import with_quotas
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.formulas import MAX_VARIABLES
@@ -220,11 +220,8 @@ def is_dead_end(
     """
     if goal.impossible:
         return True
-    copy = marked(task)
-    quotas = [] if copy is None else copy.quotas(state, goal)
-    if copy is not None and quotas:
-        task, roles = copy.task, None
-    projection = None if roles is None else project_relaxed(task, state, goal, roles)
+    task, quotas = with_quotas(task, state, goal)
+    projection = None if quotas or roles is None else project_relaxed(task, state, goal, roles)
     if projection is not None:
         task, state, goal = projection.small.task, projection.state, projection.goal
     known = kernel_task(task)

@@ -32,7 +32,7 @@ from saltus.lookahead.budget_reference import choose_encoded
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves
 from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
 from saltus.lookahead.spec import LookaheadSpec
-from saltus.lookahead.supplies import Quota, marked
+from saltus.lookahead.supplies import Quota, with_quotas
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import EQUALITY, Action, Exists, Goal, Literal, State, Task
 from saltus.task.reference import applicable, bindings, changes, holds, nested_holds
@@ -396,9 +396,7 @@ def is_dead_end_with_negation(task: Task, state: State, goal: Goal) -> bool:
 
     Derived atoms may always be false. Of what goals use up, enough must be in reach.
     """
-    copy = marked(task)
-    quotas = [] if copy is None else copy.quotas(state, goal)
-    task = task if copy is None else copy.task
+    task, quotas = with_quotas(task, state, goal)
     true, gone = set(state), set[int]()
 
     def may_be(literal: Literal, binding: Sequence[int], wanted: bool) -> bool:
@@ -450,9 +448,7 @@ def is_dead_end_with_negation(task: Task, state: State, goal: Goal) -> bool:
 def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
     """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions, and nested ones
     that may change. Of what goals use up, enough must be in reach."""
-    copy = marked(task)
-    quotas = [] if copy is None else copy.quotas(state, goal)
-    task = task if copy is None else copy.task
+    task, quotas = with_quotas(task, state, goal)
 
     def is_static(condition: Exists) -> bool:
         return all(map(is_static, condition.nested)) and not any(

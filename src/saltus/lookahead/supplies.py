@@ -70,6 +70,13 @@ def marked(task: Task) -> Marked | None:
     return _MARKED.of(task)
 
 
+def with_quotas(task: Task, state: State, goal: Goal) -> tuple[Task, list[Quota]]:
+    """The task with marks, and those that must be in reach; the task itself and nothing if the goal uses nothing up."""
+    copy = marked(task)
+    quotas = [] if copy is None else copy.quotas(state, goal)
+    return (copy.task, quotas) if copy is not None and quotas else (task, [])
+
+
 def find_supplies(task: Task) -> list[tuple[frozenset[int], frozenset[int]]]:
     """Predicates of goals, and those of what reaching such a goal uses up, for each supply."""
     effects = [effect for schema in task.schemas for effect in schema.effects]

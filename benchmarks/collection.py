@@ -39,7 +39,7 @@ def look(folder: Path) -> dict[str, object]:
     found: dict[str, object] = {"read": time.perf_counter() - start, "adl": task.uses_adl, "axioms": len(task.axioms)}
     for kind in ("aiw", "iw"):
         start = time.perf_counter()
-        found[f"{kind} nodes"] = len(saltus.lookahead(task, spec=saltus.LookaheadSpec(kind=kind)))
+        found[f"{kind} nodes"] = len(saltus.lookahead(task, spec=saltus.TreeSpec(kind=kind)))
         found[kind] = time.perf_counter() - start
     found["warnings"] = len(task.problem.warnings)
     return found

@@ -34,7 +34,7 @@ def tasks(folder: Path) -> Iterator[tuple[str, Task]]:
 
 def row(task: Task, kind: str, derived: bool, seconds: float) -> tuple[str, ...]:
     """Cells for one problem and one lookahead."""
-    spec = saltus.LookaheadSpec(kind=kind, derived_novelty=derived)
+    spec = saltus.TreeSpec(kind=kind, derived_novelty=derived)
     tree = saltus.lookahead(task, spec=spec)
     cost = best_time(lambda: saltus.lookahead(task, spec=spec), 5, 1.0, time.process_time)
     encoding = EncodingSpec(derived=derived, negative_goals=True)

@@ -27,7 +27,7 @@ import numpy as np
 
 import saltus.policy.planning
 from saltus.errors import SaltusError
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.policy import GoalCountPolicy, JumpSearch, plan_stepwise
 from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
 from saltus.policy.search import WEIGHTS
@@ -42,7 +42,7 @@ GRACE = 60.0
 class Setting:
     """Trees and queues of the goal-count policy."""
 
-    lookahead: LookaheadSpec
+    lookahead: TreeSpec
     weights: tuple[float, ...] = WEIGHTS
 
 

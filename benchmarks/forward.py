@@ -71,7 +71,7 @@ def train_memory(domain: str, problem: str, layers: int, kind: str) -> dict[str,
         network(layout).q.square().mean().backward()
         return layout.slot_count
 
-    step(saltus.lookahead(task, spec=saltus.LookaheadSpec(max_nodes=3)))  # loads the libraries
+    step(saltus.lookahead(task, play=saltus.PlaySpec(max_nodes=3)))  # loads the libraries
     reset_peak_memory()
     before = memory("VmRSS")
     messages = step(tree)

@@ -16,7 +16,7 @@ import statistics
 import time
 from pathlib import Path
 
-from saltus.lookahead import LookaheadSpec, keeps_goals, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, keeps_goals, lookahead
 from saltus.lookahead.frozen import FORMS
 from saltus.task import State, Task, load
 
@@ -25,8 +25,9 @@ PROBLEMS = ["testing/easy/p30.pddl", "testing/medium/p30.pddl", "testing/hard/p3
 
 def better_states(task: Task, count: int) -> list[State]:
     """States of the first tree with more goals than the initial state."""
-    spec = LookaheadSpec(kind="iw", free_moves=True, max_better=count)
-    tree = lookahead(task, spec=spec)
+    spec = TreeSpec(kind="iw", free_moves=True)
+    limits = PlaySpec(max_better=count)
+    tree = lookahead(task, spec=spec, play=limits)
     better = [i for i, goals in enumerate(tree.goals.tolist()) if goals > tree.goals[0]]
     return [tree.state_of(i) for i in better[:count]]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from measure import best_time
 from saltus.graph import ENCODINGS, EncodingSpec, GraphBatch, Query, Vocabulary, assemble
-from saltus.lookahead import LookaheadSpec, lookahead, random_action, successor_state
+from saltus.lookahead import TreeSpec, lookahead, random_action, successor_state
 from saltus.task import Task, load
 
 BATCH = 32
@@ -31,7 +31,7 @@ def walk(task: Task, kind: str, seed: int = 1) -> list[Query]:
     state = task.initial_state
     queries: list[Query] = []
     for _ in range(BATCH):
-        queries.append((lookahead(task, state, LookaheadSpec(kind=kind)), None))
+        queries.append((lookahead(task, state, TreeSpec(kind=kind)), None))
         for _ in range(STRIDE):
             action = random_action(task, state, rng)
             state = successor_state(task, state, action) if action is not None else state

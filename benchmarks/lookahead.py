@@ -47,7 +47,7 @@ def saltus_iw(domain: str, problem: str, repeats: int) -> dict[str, float]:
     import saltus
 
     task = saltus.load(domain, problem)
-    spec = saltus.LookaheadSpec(kind="iw", root_successors="novel", expand_root_successors=False)
+    spec = saltus.TreeSpec(kind="iw", root_successors="novel", expand_root_successors=False)
     tree = saltus.lookahead(task, spec=spec)
     seconds = best_time(lambda: saltus.lookahead(task, spec=spec), repeats, BUDGET)
     return {"seconds": seconds, "nodes": tree.novel_count, "generated": tree.generated}
@@ -86,7 +86,7 @@ def saltus_aiw(domain: str, problem: str, repeats: int) -> dict[str, float]:
     import saltus
 
     task = saltus.load(domain, problem)
-    saltus.lookahead(task, spec=saltus.LookaheadSpec(kind="flat", max_nodes=1))
+    saltus.lookahead(task, spec=saltus.TreeSpec(kind="flat"), play=saltus.PlaySpec(max_nodes=1))
     reset_peak_memory()
     before = memory()
     tree = saltus.lookahead(task)

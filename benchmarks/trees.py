@@ -19,13 +19,13 @@ from pathlib import Path
 
 from dead_ends import largest, walk
 from measure import best_time
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import TreeSpec, lookahead
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.task import Task, load
 
 BUDGET = 5.0
 """Seconds after which a tree is not made again."""
-SPECS = [LookaheadSpec(kind=kind, free_moves=free) for kind in ("aiw", "iw") for free in (False, True)]
+SPECS = [TreeSpec(kind=kind, free_moves=free) for kind in ("aiw", "iw") for free in (False, True)]
 
 
 def compare_kinds(domain: str, kinds: list[str], splits: list[str], count: int) -> None:
@@ -35,13 +35,13 @@ def compare_kinds(domain: str, kinds: list[str], splits: list[str], count: int) 
         states = walk(task, count)
         sizes = []
         for kind in kinds:
-            trees = (lookahead(task, state, LookaheadSpec(kind=kind)) for state in states)
+            trees = (lookahead(task, state, TreeSpec(kind=kind)) for state in states)
             sizes.append(sum(len(tree) for tree in trees) / len(states))
         parts = (f"{kind} {size:,.0f} ({size / sizes[0]:.1f})" for kind, size in zip(kinds, sizes, strict=True))
         print(f"{domain} {split}, {len(task.objects)} objects: {', '.join(parts)}", flush=True)
 
 
-def measure(task: Task, spec: LookaheadSpec) -> str:
+def measure(task: Task, spec: TreeSpec) -> str:
     """Nodes and time of the first tree."""
     lookahead(task, spec=replace(spec, kind="flat", max_nodes=1))  # copies the task and finds free moves
     trees = []
@@ -53,7 +53,7 @@ def measure(task: Task, spec: LookaheadSpec) -> str:
 
 def compare_free_moves(folder: Path, problem: str, settings: list[str]) -> None:
     """Prints a row per domain."""
-    changed = LookaheadSpec.of(settings)
+    changed = TreeSpec.of(settings)
     names = [setting.partition("=")[0] for setting in changed.settings]
     changes = {name: getattr(changed, name) for name in names}
     print(f"| {problem} | objects | {' | '.join(spec.label for spec in SPECS)} |")

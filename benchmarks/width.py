@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from saltus.domains.generated import spread_evenly
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, lookahead
 from saltus.policy import GoalCountPolicy, Limits, plan_stepwise
 from saltus.task import Task, find_suite, load
 
@@ -54,7 +54,7 @@ def spread(folder: Path, split: str, count: int) -> list[Task]:
     return spread_evenly(sorted(tasks, key=lambda task: len(task.objects)), count)
 
 
-def play(task: Task, spec: LookaheadSpec, seconds: float, row: Row) -> None:
+def play(task: Task, spec: TreeSpec, seconds: float, row: Row) -> None:
     """Adds what came of a problem to a row."""
     tree = lookahead(task, spec=spec)
     row.better += int(tree.goals.max() > tree.goals[0])
@@ -93,7 +93,8 @@ def main() -> None:
         tasks = spread(arguments.folder / domain, arguments.split, arguments.count)
         sizes = f"{len(tasks[0].objects):,} to {len(tasks[-1].objects):,}"
         for kind, width in LOOKAHEADS:
-            spec = LookaheadSpec(kind=kind, width=width, dead_ends="relaxed", max_nodes=arguments.max_nodes)
+            spec = TreeSpec(kind=kind, width=width)
+            limits = PlaySpec(dead_ends=True, max_nodes=arguments.max_nodes)
             row = Row()
             for task in tasks:
                 play(task, spec, arguments.seconds, row)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from saltus.lookahead import PlaySpec, TreeSpec
+from saltus.lookahead.spec import names_of
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.task import Task, build_task
 
@@ -111,3 +113,9 @@ def assert_same_task(left: Task, right: Task) -> None:
     for a, b in arrays:
         assert a.dtype == b.dtype
         assert np.array_equal(a, b)
+
+
+def spec_with(**fields: object) -> TreeSpec | PlaySpec:
+    """The specification that has these fields; an error says so if a value is senseless."""
+    kind = PlaySpec if fields.keys() <= set(names_of(PlaySpec)) else TreeSpec
+    return kind(**fields)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from saltus.graph.encodings import method_name
-from saltus.learn.config import Configuration, configuration_of, differences, plain_values
+from saltus.learn.config import Configuration, configuration_of, differences, from_older, plain_values
 from saltus.learn.contest_state import FILE as CONTEST_FILE
 from saltus.learn.contest_state import FINAL, ContestState
 from saltus.learn.validation import Validation
@@ -87,7 +87,7 @@ def coverage_text(record: Mapping[str, Any]) -> str:
 
 def settings_text(record: Mapping[str, Any]) -> str:
     """Settings that differ from the defaults."""
-    ours, plain = configuration_of(record["configuration"]), Configuration()
+    ours, plain = configuration_of(from_older(record["configuration"])), Configuration()
     unimportant = UNIMPORTANT - ({"training.learning_rate_episodes"} if ours.training.learning_rate_restarts else set())
     names = [name for name in differences(ours, plain) if name not in unimportant]
     values = plain_values(ours)
@@ -147,11 +147,11 @@ def origin_text(record: Mapping[str, Any]) -> str:
 
 def played_text(policy: PolicyFile) -> list[str]:
     """What was set for play, after training; such settings do not change what was learned."""
-    learned = configuration_of(policy.record["configuration"]).lookahead
+    learned = configuration_of(from_older(policy.record["configuration"])).play
     names = [
-        entry.name for entry in fields(learned) if getattr(learned, entry.name) != getattr(policy.lookahead, entry.name)
+        entry.name for entry in fields(learned) if getattr(learned, entry.name) != getattr(policy.play, entry.name)
     ]
-    listed = ", ".join(f"lookahead.{name}={getattr(policy.lookahead, name)}" for name in names)
+    listed = ", ".join(f"play.{name}={getattr(policy.play, name)}" for name in names)
     return [f"  Set after training: {listed}."] if names else []
 
 

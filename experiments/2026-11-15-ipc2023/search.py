@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from saltus.learn.experience import search
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.lookahead.spec import DEAD_ENDS
 from saltus.policy import GoalCountPolicy
 from saltus.task import find_suite, load
@@ -31,7 +31,7 @@ def main() -> None:
     for folder in options.suites:
         suite = find_suite(folder)
         tasks = [load(suite.domain, path) for path in suite.splits["training"][::EVERY]]
-        policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(dead_ends=options.dead_ends))
+        policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(dead_ends=options.dead_ends))
         started = time.perf_counter()
         solved = [task for task in tasks if search(policy, task, 0, options.decisions) is not None]
         most = max((len(task.goal.positive) for task in solved), default=0)

@@ -13,7 +13,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from saltus.learn.config import configuration_of
+from saltus.learn.config import configuration_of, from_older
 from saltus.learn.problems import load_problems
 from saltus.learn.validation import measure
 from saltus.model.policy_file import load_policy_file
@@ -30,7 +30,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| domain | root successors beyond the capacity | solved | jumps | actions |\n|---|---|---|---|---|")
     for name in options.domains:
-        configuration = configuration_of(load_policy_file(policy_path(name)).record["configuration"])
+        configuration = configuration_of(from_older(load_policy_file(policy_path(name)).record["configuration"]))
         problems = load_problems(options.ipc / name, configuration).held_out
         policy = load_policy(name, device="cpu")
         whole = policy.lookahead

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from saltus.learn.config import configuration_of
+from saltus.learn.config import configuration_of, from_older
 from saltus.learn.problems import load_problems
 from saltus.learn.validation import measure
 from saltus.model.policy_file import load_policy_file
@@ -31,7 +31,7 @@ def main() -> None:
     print("| domain | goal states | solved | jumps | actions |\n|---|---|---|---|---|")
     for name in options.domains:
         record = load_policy_file(policy_path(name)).record
-        problems = load_problems(options.ipc / name, configuration_of(record["configuration"])).held_out
+        problems = load_problems(options.ipc / name, configuration_of(from_older(record["configuration"]))).held_out
         policy = load_policy(name, device="cpu")
         for take_goals, rule in ((True, "always taken"), (False, "best Q-value")):
             found = measure(policy, problems, LIMIT, take_goals=take_goals)

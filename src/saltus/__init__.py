@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from saltus.learn import train
-    from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
+    from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead
     from saltus.policy.catalogue import load_policy
     from saltus.task import Action, Goal, Plan, State, Task, Verdict, load, read_plan, validate, write_plan
 
@@ -33,7 +33,7 @@ else:
         {
             "errors": "ConfigurationError InputError PddlError PlanError Position SaltusError UnsupportedError",
             "learn": "train",
-            "lookahead": "LookaheadSpec LookaheadTree lookahead",
+            "lookahead": "LookaheadTree PlaySpec TreeSpec lookahead",
             "policy.catalogue": "load_policy",
             "task": "Action Goal Plan State Task Verdict load read_plan validate write_plan",
         },
@@ -69,15 +69,16 @@ __all__ = [
     "ConfigurationError",
     "Goal",
     "InputError",
-    "LookaheadSpec",
     "LookaheadTree",
     "PddlError",
     "Plan",
     "PlanError",
+    "PlaySpec",
     "Position",
     "SaltusError",
     "State",
     "Task",
+    "TreeSpec",
     "UnsupportedError",
     "Verdict",
     "__version__",

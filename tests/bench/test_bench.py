@@ -22,7 +22,7 @@ from saltus.cli.main import run
 from saltus.cli.options import adapted, limits_of
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits, Outcome
 from saltus.policy.catalogue import FALLBACK_LOOKAHEAD, policy_path
@@ -75,7 +75,7 @@ def test_the_papers_protocol_depends_on_the_policy(tmp_path: Path) -> None:
     """The time limit of flat policies is part of their configuration; that of the others stays."""
     write_suite(tmp_path / "suites" / "blocksworld", "blocksworld", "training", 1, seed=1)
     flat = tmp_path / "flat.safetensors"
-    save_policy(flat, replace(load_policy_file(POLICY), lookahead=LookaheadSpec(kind="flat")))
+    save_policy(flat, replace(load_policy_file(POLICY), lookahead=TreeSpec(kind="flat")))
     job = PlanJob("", "", limits=limits_of("paper", None, None, None), take_goals=False, device="cpu")
     trials = {
         path.stem: make_trials(

@@ -24,7 +24,7 @@ from saltus.cli.main import run
 from saltus.cli.options import limits_of
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits
 from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
@@ -377,7 +377,7 @@ def test_a_crash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert errors == "saltus: error: crash: killed by SIGABRT\n"
 
 
-def policy_with(lookahead: LookaheadSpec, path: Path) -> str:
+def policy_with(lookahead: TreeSpec, path: Path) -> str:
     """An untrained policy for blocks with another lookahead."""
     save_policy(path, replace(load_policy_file(UNTRAINED), lookahead=lookahead))
     return str(path)
@@ -386,8 +386,8 @@ def policy_with(lookahead: LookaheadSpec, path: Path) -> str:
 def test_the_papers_protocol(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Flat policies have 15 minutes, the others 60; a limit that is given holds for all."""
     (tmp_path / "flat").mkdir()
-    flat = policy_with(LookaheadSpec(kind="flat"), tmp_path / "flat" / "a.safetensors")
-    wide = policy_with(LookaheadSpec(), tmp_path / "wide.safetensors")
+    flat = policy_with(TreeSpec(kind="flat"), tmp_path / "flat" / "a.safetensors")
+    wide = policy_with(TreeSpec(), tmp_path / "wide.safetensors")
     paper = ("--protocol", "paper", "--max-jumps", "2")
 
     def limit(*arguments: str) -> float:

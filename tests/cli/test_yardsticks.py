@@ -16,7 +16,7 @@ from saltus.bench.records import read_records
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
 from saltus.policy.exit_codes import ExitCode
 from saltus.process import PlanJob
@@ -133,7 +133,7 @@ def test_roles_can_be_set_for_trained_policies(tmp_path: Path, capsys: pytest.Ca
     job = PlanJob("d", "p", policy=TRAINED)
     assert replace(job, lookahead=("roles=1",)).configuration() != job.configuration()
     assert run([*plan, "--lookahead", "roles=0"]) == ExitCode.USAGE_ERROR
-    policy = load_policy(TRAINED, lookahead=LookaheadSpec(roles=2))
+    policy = load_policy(TRAINED, lookahead=TreeSpec(roles=2))
     assert policy.lookahead == replace(load_policy(TRAINED).lookahead, roles=2)
 
 
@@ -183,9 +183,9 @@ def test_nonsense_is_refused_before_anything_is_done(command: str, capsys: pytes
 
 def test_from_python() -> None:
     task = load(f"{GARDENER}/domain.pddl", f"{GARDENER}/large.pddl")
-    policy = load_policy("goal-count", lookahead=LookaheadSpec(free_moves=True))
+    policy = load_policy("goal-count", lookahead=TreeSpec(free_moves=True))
     progress = policy.solve(task)
     assert progress.solved
     assert (progress.jumps, repr(policy)) == (60, "<GoalCountPolicy AIW(1) modulo free moves>")
     with pytest.raises(ConfigurationError, match="cannot be changed"):
-        load_policy("blocksworld", lookahead=LookaheadSpec())
+        load_policy("blocksworld", lookahead=TreeSpec())

@@ -13,7 +13,7 @@ from tests.tasks import rich_task
 from saltus.errors import ConfigurationError
 from saltus.graph import ENCODINGS, Candidate, Encoding, EncodingSpec, Vocabulary, assemble, dump, encode, reference
 from saltus.graph.encodings import ENCODING_TEXT, method_name
-from saltus.lookahead import KINDS, LookaheadSpec, lookahead
+from saltus.lookahead import KINDS, PlaySpec, TreeSpec, lookahead
 from saltus.model import RelationalNetwork
 
 PACKAGE = ROOT / "src" / "saltus"
@@ -88,7 +88,7 @@ def test_a_new_encoding_of_known_parts_is_one_entry(monkeypatch: pytest.MonkeyPa
     vocabulary = Vocabulary.of(task.domain, spec)
     parts = {name: set(Vocabulary.of(task.domain, EncodingSpec(name, negative_goals=True))) for name in ("int", "id")}
     assert set(vocabulary) == parts["int"] | parts["id"]
-    tree = lookahead(task, spec=LookaheadSpec(max_nodes=6))
+    tree = lookahead(task, play=PlaySpec(max_nodes=6))
     graphs = encode((tree, None), vocabulary, spec)
     for name in ("int", "id"):
         single = EncodingSpec(name, negative_goals=True)
@@ -120,5 +120,5 @@ def test_the_kernel_refuses_parts_that_do_not_fit(
 
 
 def test_a_methods_name_says_whether_moves_are_free() -> None:
-    assert method_name(LookaheadSpec(), EncodingSpec()) == "aiw-ad"
-    assert method_name(LookaheadSpec(kind="iw", free_moves=True), EncodingSpec()) == "iw-ad-free"
+    assert method_name(TreeSpec(), EncodingSpec()) == "aiw-ad"
+    assert method_name(TreeSpec(kind="iw", free_moves=True), EncodingSpec()) == "iw-ad-free"

@@ -9,7 +9,7 @@ import pytest
 from tests.tasks import task_of
 
 from saltus.graph import EncodingSpec, RelationalGraph, Vocabulary, assemble, encode
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
+from saltus.lookahead import LookaheadTree, TreeSpec, lookahead
 from saltus.task import Goal, Task
 
 pytestmark = pytest.mark.kernel
@@ -107,7 +107,7 @@ def task() -> Task:
 
 def tree_of(task: Task, spec: EncodingSpec) -> LookaheadTree:
     """The tree of four states, or the flat one that aa needs."""
-    return lookahead(task, spec=LookaheadSpec(kind=spec.default_lookahead))
+    return lookahead(task, spec=TreeSpec(kind=spec.default_lookahead))
 
 
 def named(graph: RelationalGraph) -> Atoms:
@@ -192,7 +192,7 @@ def test_depths_in_actions_are_ordered_by_length_not_by_node(task: Task) -> None
 def test_ad_over_a_flat_lookahead(task: Task) -> None:
     """The same formulas with depth 1 only; edges from the root give no atom."""
     spec = EncodingSpec()
-    tree = lookahead(task, spec=LookaheadSpec(kind="flat"))
+    tree = lookahead(task, spec=TreeSpec(kind="flat"))
     deltas: Atoms = {
         "at+": {"state:1 b"},
         "at-": {"state:1 a"},

@@ -30,7 +30,7 @@ from saltus.graph import (
     reference,
 )
 from saltus.graph.encodings import DEPTH_UNITS
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead, random_action, successor_state
+from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead, random_action, successor_state
 from saltus.lookahead import reference as lookahead_reference
 from saltus.lookahead.spec import KINDS
 from saltus.task import Goal, State, Task, load
@@ -96,9 +96,9 @@ def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: in
     for number in range(count):
         kind = "flat" if spec.parts.needs_flat_lookahead else rng.choice(sorted(KINDS))
         limit = rng.choice([1, 5, 40])
-        search = LookaheadSpec(kind=kind, max_nodes=limit, expand_root_successors=rng.random() < 0.5)
+        search = TreeSpec(kind=kind, expand_root_successors=rng.random() < 0.5)
         make = lookahead_reference.lookahead if number % 2 else lookahead
-        tree = make(task, state, search)
+        tree = make(task, state, search, play=PlaySpec(max_nodes=limit))
         if rng.random() < 0.5:
             tree = stretched(tree, rng)
         queries.append((tree, random_goal(task, rng) if rng.random() < 0.5 else None))
@@ -138,8 +138,9 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
     tasks = [load(folder / "domain.pddl", folder / "training" / "easy" / f"{name}.pddl") for name in ("p02", "p08")]
     for nullary in NULLARY:
         spec = EncodingSpec(kind, nullary=nullary)
-        search = LookaheadSpec(kind=spec.default_lookahead, max_nodes=200 if spec.is_joint else 20)
-        check([(lookahead(task, spec=search), None) for task in tasks], spec, tasks[0])
+        search = TreeSpec(kind=spec.default_lookahead)
+        limits = PlaySpec(max_nodes=200 if spec.is_joint else 20)
+        check([(lookahead(task, spec=search, play=limits), None) for task in tasks], spec, tasks[0])
 
 
 @pytest.mark.parametrize("kind", sorted(ENCODINGS))
@@ -148,8 +149,9 @@ def test_large_batches_use_threads(kind: str) -> None:
     task = load(ROOT / "examples/blocksworld/domain.pddl", ROOT / "examples/blocksworld/p100.pddl")
     spec = EncodingSpec(kind)
     vocabulary = Vocabulary.of(task.domain, spec)
-    search = LookaheadSpec(kind=spec.default_lookahead, max_nodes=400)
-    queries: list[Query] = [(lookahead(task, spec=search), None)] * {"aa": 500, "ad": 30}.get(kind, 3)
+    search = TreeSpec(kind=spec.default_lookahead)
+    limits = PlaySpec(max_nodes=400)
+    queries: list[Query] = [(lookahead(task, spec=search, play=limits), None)] * {"aa": 500, "ad": 30}.get(kind, 3)
     one = assemble(queries, vocabulary, spec, threads=1)
     assert len(one.arguments) > 200_000
     assert_same(assemble(queries, vocabulary, spec, threads=4), one)
@@ -198,7 +200,7 @@ def test_codes_beyond_32_bits(kind: str) -> None:
     )
     assert int(task.initial_state.codes[-1]) > 2**33
     spec = EncodingSpec(kind)
-    search = LookaheadSpec(kind="flat" if kind == "aa" else "iw")
+    search = TreeSpec(kind="flat" if kind == "aa" else "iw")
     check([(lookahead(task, spec=search), None), (lookahead(task, spec=search), Goal([]))], spec, task)
 
 
@@ -251,7 +253,7 @@ def permuted(tree: LookaheadTree, order: list[int]) -> LookaheadTree:
 @settings(max_examples=examples(60))
 def test_permuting_objects_permutes_the_graph(task: Task, spec: EncodingSpec, rng: random.Random) -> None:
     """Same candidates, same atoms, with the object nodes renumbered."""
-    tree = lookahead(task, spec=LookaheadSpec(kind=spec.default_lookahead, max_nodes=30))
+    tree = lookahead(task, spec=TreeSpec(kind=spec.default_lookahead), play=PlaySpec(max_nodes=30))
     order = list(range(len(task.objects)))
     rng.shuffle(order)
     vocabulary = Vocabulary.of(task.domain, spec)
@@ -289,7 +291,7 @@ def test_trees_that_do_not_fit_are_refused() -> None:
         with pytest.raises(ValueError, match="tree"):
             assemble([(replace(tree, length=length), None)], vocabulary, by_actions)
         assemble([(replace(tree, length=length), None)], vocabulary, spec)  # lengths are not looked at
-    flat = lookahead(task, spec=LookaheadSpec(kind="flat"))
+    flat = lookahead(task, spec=TreeSpec(kind="flat"))
     actions = EncodingSpec("aa", negative_goals=True)
     for change in (
         {"schema": np.full_like(flat.schema, 99)},

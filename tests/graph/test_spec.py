@@ -13,7 +13,7 @@ from tests.tasks import domain_of, rich_task, task_of
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, Query, Relation, Vocabulary, assemble, encode, reference
 from saltus.graph.vocabulary import fluent_predicates, has_world
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import TreeSpec, lookahead
 from saltus.task import Goal, Task
 
 pytestmark = pytest.mark.kernel
@@ -109,7 +109,7 @@ def test_vocabulary_does_not_depend_on_the_problem() -> None:
     for kind in ENCODINGS:
         spec = EncodingSpec(kind)
         vocabulary = Vocabulary.of(domain, spec)
-        search = LookaheadSpec(kind=spec.default_lookahead)
+        search = TreeSpec(kind=spec.default_lookahead)
         queries: list[Query] = [(lookahead(task, spec=search), None) for task in tasks]
         batch = assemble(queries, vocabulary, spec)
         assert batch.query_count == 2

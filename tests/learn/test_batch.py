@@ -18,7 +18,7 @@ from saltus.learn.batch_reference import make_training_batch
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Final, Transition
 from saltus.learn.trainer import Trainer
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import TreeSpec, lookahead
 from saltus.task import Goal, State, Task
 
 
@@ -28,10 +28,10 @@ def transition(task: Task, state: State, successor: State, goal: Goal, **changes
     return Transition(task=0, state=state, successor=successor, goal=goal, **values)  # type: ignore[arg-type]
 
 
-def specs_of(task: Task) -> tuple[LookaheadSpec, Vocabulary, EncodingSpec]:
+def specs_of(task: Task) -> tuple[TreeSpec, Vocabulary, EncodingSpec]:
     """The standard lookahead and encoding of a task's domain."""
     encoding = EncodingSpec()
-    return LookaheadSpec(), Vocabulary.of(task.domain, encoding), encoding
+    return TreeSpec(), Vocabulary.of(task.domain, encoding), encoding
 
 
 def assert_same(maker: BatchMaker, drawn: list[Transition]) -> None:
@@ -95,7 +95,7 @@ def test_candidates_and_successors_are_where_the_batch_says() -> None:
 def test_depth_nodes_are_counted_in_their_unit(unit: str, count: list[int], values: list[int]) -> None:
     """Of the states b, d (from a) and c (from b), d is as many actions away as c; in the flat tree, b and d differ."""
     task = roads("a-b a-d b-c", "a", "g")
-    deep, flat = lookahead(task), lookahead(task, spec=LookaheadSpec(kind="flat"))
+    deep, flat = lookahead(task), lookahead(task, spec=TreeSpec(kind="flat"))
     assert (deep.depth.tolist(), flat.depth.tolist()) == ([0, 1, 1, 2], [0, 1, 1])
     entries = [transition(task, deep.root, deep.state_of(1), task.goal) for _ in range(2)]
     for entry, tree, length in zip(entries, (deep, flat), ([0, 1, 5, 5], [0, 2, 3]), strict=True):
@@ -103,7 +103,7 @@ def test_depth_nodes_are_counted_in_their_unit(unit: str, count: list[int], valu
         entry.trees.append(Trees(EncodedTree(stretched, task.goal), 1, None))
     encoding = EncodingSpec(depth_unit=unit)
     vocabulary = Vocabulary.of(task.domain, encoding)
-    batch = BatchMaker([task], LookaheadSpec(), vocabulary, encoding).make(entries, np.ones(2))
+    batch = BatchMaker([task], TreeSpec(), vocabulary, encoding).make(entries, np.ones(2))
     assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == (count, [0, count[0]])
     assert batch.now.depth_value.tolist() == values
 
@@ -114,7 +114,7 @@ def test_other_encodings_have_no_depth_nodes(kind: str) -> None:
     entries = [transition(task, task.initial_state, lookahead(task).state_of(1), task.goal) for _ in range(2)]
     encoding = EncodingSpec(kind)
     vocabulary = Vocabulary.of(task.domain, encoding)
-    batch = BatchMaker([task], LookaheadSpec(), vocabulary, encoding).make(entries, np.ones(2))
+    batch = BatchMaker([task], TreeSpec(), vocabulary, encoding).make(entries, np.ones(2))
     assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == ([0, 0], [0, 0])
 
 

@@ -22,12 +22,12 @@ from saltus.learn.hindsight import hindsight_transitions
 from saltus.learn.learner import batch_tensors, loss_of
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Coverage, Validation, measure
-from saltus.lookahead import JUMPS, UNITS, JumpCost, LookaheadSpec, lookahead
+from saltus.lookahead import JUMPS, UNITS, JumpCost, TreeSpec, lookahead
 from saltus.model import make_layout
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy
 from saltus.task import Goal
 
-IW = LookaheadSpec(kind="iw")
+IW = TreeSpec(kind="iw")
 
 
 def goal_count() -> GoalCountPolicy:
@@ -116,11 +116,11 @@ def test_q_values_reach_the_tolls_to_go() -> None:
 @pytest.mark.parametrize("unit", ["actions", "costs"])
 def test_the_scale_makes_the_mean_jump_cost_1(unit: str) -> None:
     tasks = small_tasks("blocksworld", 5)
-    found = jump_cost(TrainingSpec(cost=unit, cost_per_jump=0.5), tasks, LookaheadSpec())
+    found = jump_cost(TrainingSpec(cost=unit, cost_per_jump=0.5), tasks, TreeSpec())
     trees = [lookahead(task) for task in tasks]
     assert found.scale == pytest.approx(np.mean([tree.length[1:].mean() for tree in trees]))
     assert (found.unit, found.per_jump) == (unit, 0.5)
-    assert jump_cost(TrainingSpec(), tasks, LookaheadSpec()) == JUMPS
+    assert jump_cost(TrainingSpec(), tasks, TreeSpec()) == JUMPS
 
 
 def test_runs_that_count_actions_differ_and_are_repeatable() -> None:

@@ -14,20 +14,21 @@ from saltus.errors import ConfigurationError
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Trajectory, collect, search
 from saltus.learn.trainer import EpisodeReport, Trainer
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, lookahead
 from saltus.policy import Ending, GoalCountPolicy
 from saltus.policy.sight import missing_literals
 from saltus.task import Task
 
-ONE = LookaheadSpec(kind="iw", goals_in_sight=1)
+ONE = TreeSpec(kind="iw")
+limits = PlaySpec(goals_in_sight=1)
 
 
-def goal_count(spec: LookaheadSpec = ONE) -> GoalCountPolicy:
+def goal_count(spec: TreeSpec = ONE) -> GoalCountPolicy:
     return GoalCountPolicy(np.random.default_rng(0), spec)
 
 
 def collected(
-    tasks: list[Task], spec: LookaheadSpec = ONE, horizon: int = 40, seed: int = 0, temperature: float = 0.01
+    tasks: list[Task], spec: TreeSpec = ONE, horizon: int = 40, seed: int = 0, temperature: float = 0.01
 ) -> list[Trajectory]:
     return collect(
         goal_count(spec),
@@ -67,7 +68,7 @@ def test_goals_are_drawn_at_random() -> None:
 
 
 def test_a_part_that_is_cut_off_has_no_ending() -> None:
-    (part,) = collected(small_tasks("blocksworld", 3)[2:], LookaheadSpec(kind="flat", goals_in_sight=1), horizon=1)
+    (part,) = collected(small_tasks("blocksworld", 3)[2:], TreeSpec(kind="flat", goals_in_sight=1), horizon=1)
     assert (len(part.states), part.ending) == (2, None)
 
 
@@ -82,7 +83,7 @@ def test_a_goal_reached_in_a_dead_end_is_not_reached() -> None:
           (:goal (and (lit a) (lit b))))""",
     )
     for dead_ends in ("relaxed", "successors"):
-        (part,) = collected([task], LookaheadSpec(kind="flat", goals_in_sight=1, dead_ends=dead_ends))
+        (part,) = collected([task], TreeSpec(kind="flat", goals_in_sight=1, dead_ends=dead_ends))
         assert part.goal.holds(part.states[-1])
         assert part.ending is Ending.DEAD_END
 

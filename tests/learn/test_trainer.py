@@ -26,7 +26,7 @@ from saltus.learn.experience import Trajectory, Transition, collect, search
 from saltus.learn.plan_starts import NEAREST, PlanStarts
 from saltus.learn.trainer import AHEAD_THREADS, Trainer, linear, restarted
 from saltus.learn.validation import Coverage, Validation, measure
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import TreeSpec, lookahead
 from saltus.lookahead.actions import successor_state
 from saltus.model.policy_file import PolicyFile
 from saltus.policy import Decision, Ending, GoalCountPolicy, Policy
@@ -693,14 +693,14 @@ def test_measuring_asks_before_every_jump() -> None:
         if calls():
             raise KeyError("stop")
 
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="flat"))
+    policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="flat"))
     with pytest.raises(KeyError, match="stop"):
         measure(policy, [chain(90, goal=89)], 10**9, check=check)
     assert calls.asked == 21
 
 
 def test_what_is_not_solved_in_time_counts_as_unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="flat"))
+    policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="flat"))
     near, away = chain(90, goal=1), chain(90, goal=5)
     assert measure(policy, [near, away], 10**9, until=-1.0) == Coverage(2, 1, 1, 1, nodes=2)
     assert measure(policy, [near, away], 10**9).solved == 2

@@ -12,7 +12,7 @@ from tests.lookahead.test_kernel import ARRAYS
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead, reference
+from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead, reference
 from saltus.lookahead.budget_reference import choose_encoded
 from saltus.task import Task
 
@@ -122,7 +122,7 @@ def test_every_choice_is_a_tree_as_large_as_it_may_be(data: st.DataObject) -> No
 def test_the_tree_is_smaller_and_says_so(build, fork: Task, most: int, kept: str, parents: list[int]) -> None:
     whole = build(fork)
     assert (places(whole), whole.left_out, whole.has_all_successors) == ("raxbycd", 0, True)
-    tree = build(fork, spec=LookaheadSpec(max_encoded=most))
+    tree = build(fork, play=PlaySpec(max_encoded=most))
     assert (places(tree), tree.parent.tolist()) == (kept, parents)
     assert tree.left_out == len(whole) - len(tree)
     assert tree.has_all_successors == (tree.left_out == 0)
@@ -140,7 +140,7 @@ def test_the_tree_is_smaller_and_says_so(build, fork: Task, most: int, kept: str
     ],
 )
 def test_the_tree_stops_growing(build, fork: Task, enough: int, grown: str, stopped: bool) -> None:
-    tree = build(fork, spec=LookaheadSpec(max_better=enough))
+    tree = build(fork, play=PlaySpec(max_better=enough))
     assert (places(tree), tree.stopped) == (grown, stopped)
     assert (tree.truncated, tree.left_out, tree.has_all_successors) == (False, 0, True)
     tree.check_valid()
@@ -150,9 +150,9 @@ def test_the_tree_stops_growing(build, fork: Task, enough: int, grown: str, stop
 def test_the_root_is_always_expanded(build) -> None:
     """Three successors reach a goal at once: all of them are there, none is expanded."""
     task = line("rabcd", "r-a r-b r-c a-d", "(seen a) (seen b) (seen c)")
-    tree = build(task, spec=LookaheadSpec(max_better=1))
+    tree = build(task, play=PlaySpec(max_better=1))
     assert (places(tree), tree.stopped) == ("rabc", True)
-    flat = build(task, spec=LookaheadSpec(kind="flat", max_better=1))
+    flat = build(task, spec=TreeSpec(kind="flat"), play=PlaySpec(max_better=1))
     assert (places(flat), flat.stopped) == ("rabc", False)  # nothing else would have been expanded
 
 
@@ -161,28 +161,29 @@ def test_the_capacity_may_take_better_nodes_away_again(build) -> None:
     """Two better successors, of which one is kept and expanded, since one is not enough."""
     task = line("rabcd", "r-a r-b a-c b-d", "(seen a) (seen b)")
     spec = {"capacity": 1, "keep_root_successors": False}
-    tree = build(task, spec=LookaheadSpec(max_better=2, **spec))
+    tree = build(task, spec=TreeSpec(**spec), play=PlaySpec(max_better=2))
     assert (places(tree), tree.stopped) == ("rac", True)  # c is the second one
-    tree = build(task, spec=LookaheadSpec(max_better=1, **spec))
+    tree = build(task, spec=TreeSpec(**spec), play=PlaySpec(max_better=1))
     assert (places(tree), tree.stopped) == ("ra", True)
 
 
-@pytest.mark.parametrize("spec", [{"root_successors": "novel"}, {"root_successors": "classes"}, {"max_nodes": 3}])
-def test_some_successors_may_be_missing(fork: Task, spec: dict[str, object]) -> None:
-    assert not lookahead(fork, spec=LookaheadSpec(**spec)).has_all_successors  # type: ignore[arg-type]
+@pytest.mark.parametrize("mode", ["novel", "classes"])
+def test_some_successors_may_be_missing(fork: Task, mode: str) -> None:
+    assert not lookahead(fork, spec=TreeSpec(root_successors=mode)).has_all_successors
+    assert not lookahead(fork, play=PlaySpec(max_nodes=3)).has_all_successors
 
 
 def test_a_capacity_may_drop_successors(fork: Task) -> None:
-    assert lookahead(fork, spec=LookaheadSpec(capacity=9)).has_all_successors
-    assert not lookahead(fork, spec=LookaheadSpec(capacity=9, keep_root_successors=False)).has_all_successors
+    assert lookahead(fork, spec=TreeSpec(capacity=9)).has_all_successors
+    assert not lookahead(fork, spec=TreeSpec(capacity=9, keep_root_successors=False)).has_all_successors
 
 
 @given(random_tasks(), st.integers(1, 30), st.sampled_from([None, 1, 3]))
 @settings(max_examples=examples(60))
 def test_a_large_budget_changes_nothing_and_a_small_one_keeps_its_size(task: Task, most: int, enough: int) -> None:
     """The nodes kept are nodes of the whole tree, in its order, with the same paths."""
-    whole = lookahead(task, spec=LookaheadSpec(max_nodes=40, max_better=enough))
-    tree = lookahead(task, spec=LookaheadSpec(max_nodes=40, max_better=enough, max_encoded=most))
+    whole = lookahead(task, play=PlaySpec(max_nodes=40, max_better=enough))
+    tree = lookahead(task, play=PlaySpec(max_nodes=40, max_better=enough, max_encoded=most))
     assert len(tree) == 1 + min(most, len(whole) - 1)
     assert (tree.left_out, tree.truncated, tree.stopped) == (len(whole) - len(tree), whole.truncated, whole.stopped)
     if not tree.left_out:

@@ -7,10 +7,10 @@ from tests.policy.test_rollout import chain
 from tests.tolls import toll_road, toll_roads
 
 from saltus.errors import ConfigurationError
-from saltus.lookahead import JUMPS, UNITS, JumpCost, LookaheadSpec, lookahead
+from saltus.lookahead import JUMPS, UNITS, JumpCost, TreeSpec, lookahead
 from saltus.lookahead.cost import SAMPLED_NODES, mean_cost
 
-IW = LookaheadSpec(kind="iw")
+IW = TreeSpec(kind="iw")
 
 
 @pytest.mark.parametrize(

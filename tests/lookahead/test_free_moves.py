@@ -12,14 +12,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS, examples
-from tests.lookahead.test_kernel import assert_same, specs
+from tests.lookahead.test_kernel import assert_same, limits, specs
 from tests.random_moves import random_errands, random_maps, random_move_task, random_moves
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
 
 from saltus import _kernel
 from saltus.lookahead import (
-    LookaheadSpec,
+    PlaySpec,
+    TreeSpec,
     applicable_actions,
     lookahead,
     lookahead_batch,
@@ -38,10 +39,10 @@ from saltus.task.validate import validate
 
 pytestmark = pytest.mark.kernel
 
-FREE = LookaheadSpec(free_moves=True)
+FREE = TreeSpec(free_moves=True)
 
 
-def free_specs() -> st.SearchStrategy[LookaheadSpec]:
+def free_specs() -> st.SearchStrategy[TreeSpec]:
     """Any lookahead modulo free moves."""
     return specs(widths=(1,), free_moves=True)
 
@@ -98,13 +99,13 @@ def test_the_random_tasks_are_diverse() -> None:
 # -- kernel and twin -------------------------------------------------------------------------------------------------
 
 
-@given(situations(), free_specs())
+@given(situations(), free_specs(), limits())
 @settings(max_examples=examples(80))
-def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: LookaheadSpec) -> None:
+def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: TreeSpec, play: PlaySpec) -> None:
     """Equal trees, valid by replay."""
     task, state, goal = situation
-    tree = lookahead(task, state, spec, goal)
-    assert_same(tree, reference.lookahead(task, state, spec, goal))
+    tree = lookahead(task, state, spec, goal, play)
+    assert_same(tree, reference.lookahead(task, state, spec, goal, play))
     tree.check_valid()
 
 
@@ -112,9 +113,10 @@ def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: Lookahead
 @settings(max_examples=20)
 def test_closures_follow_doors(task: Task, kind: str) -> None:
     """Places that agents reach are found from those of the parent where doors open and close on larger maps."""
-    spec = LookaheadSpec(kind=kind, free_moves=True, root_successors="novel", max_nodes=60)
-    tree = lookahead(task, spec=spec)
-    assert_same(tree, reference.lookahead(task, spec=spec))
+    spec = TreeSpec(kind=kind, free_moves=True, root_successors="novel")
+    bounds = PlaySpec(max_nodes=60)
+    tree = lookahead(task, spec=spec, play=bounds)
+    assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
     tree.check_valid()
 
 
@@ -122,9 +124,10 @@ def test_closures_follow_doors(task: Task, kind: str) -> None:
 @settings(max_examples=20)
 def test_errands_on_large_maps(task: Task, kind: str, goal_identity: str) -> None:
     """Places that are new, or nearest, are found without trying all of them."""
-    spec = LookaheadSpec(kind=kind, goal_identity=goal_identity, free_moves=True, root_successors="novel", max_nodes=50)
-    tree = lookahead(task, spec=spec)
-    assert_same(tree, reference.lookahead(task, spec=spec))
+    spec = TreeSpec(kind=kind, goal_identity=goal_identity, free_moves=True, root_successors="novel")
+    bounds = PlaySpec(max_nodes=50)
+    tree = lookahead(task, spec=spec, play=bounds)
+    assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
     tree.check_valid()
 
 
@@ -134,9 +137,10 @@ def test_errands_on_large_maps(task: Task, kind: str, goal_identity: str) -> Non
 def test_kinds(kind: str, task: Task) -> None:
     """Whole trees of every kind; paths to goals are plans."""
     for root in ("all", "classes"):
-        spec = LookaheadSpec(kind=kind, root_successors=root, free_moves=True, max_nodes=60)
-        tree = lookahead(task, spec=spec)
-        assert_same(tree, reference.lookahead(task, spec=spec))
+        spec = TreeSpec(kind=kind, root_successors=root, free_moves=True)
+        bounds = PlaySpec(max_nodes=60)
+        tree = lookahead(task, spec=spec, play=bounds)
+        assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
         for node in tree.goal_nodes[:3].tolist():
             plan = tree.plan_to(node)
             assert len(plan) == tree.length[node]
@@ -151,7 +155,7 @@ def test_walks_and_canonical_states(situation: tuple[Task, State, Goal]) -> None
     moves = find_free_moves(task)
     assume(moves is not None)
     assert moves is not None
-    tree = lookahead(task, state, LookaheadSpec(kind="iw", free_moves=True, max_nodes=25), goal)
+    tree = lookahead(task, state, TreeSpec(kind="iw", free_moves=True), goal, PlaySpec(max_nodes=25))
     for node in range(len(tree)):
         reached = tree.state_of(node)
         assert canonical_state(task, reached, goal) == Places(task, moves, frozenset(reached)).canonical(goal)
@@ -170,23 +174,25 @@ def test_reversible(task: Task) -> None:
     assert found == [is_reversible(task, group) for group in groups]
 
 
-@given(st.one_of(random_moves(free=0.0), random_tasks()), specs(widths=(1,)))
+@given(st.one_of(random_moves(free=0.0), random_tasks()), specs(widths=(1,)), limits())
 @settings(max_examples=examples(60))
-def test_without_free_moves_trees_are_the_usual_ones(task: Task, spec: LookaheadSpec) -> None:
+def test_without_free_moves_trees_are_the_usual_ones(task: Task, spec: TreeSpec, play: PlaySpec) -> None:
     """A task without free moves: the same tree, whether they are asked for or not."""
     assume(find_free_moves(task) is None)
-    tree = lookahead(task, spec=replace(spec, free_moves=True))
-    assert_same(tree, lookahead(task, spec=replace(spec, free_moves=False)))
+    tree = lookahead(task, spec=replace(spec, free_moves=True), play=play)
+    assert_same(tree, lookahead(task, spec=replace(spec, free_moves=False), play=play))
     assert tree.up_to_walks(task.initial_state) == task.initial_state
 
 
-@given(st.lists(situations(), min_size=1, max_size=4), free_specs())
+@given(st.lists(situations(), min_size=1, max_size=4), free_specs(), limits())
 @settings(max_examples=20)
-def test_batch_does_not_depend_on_threads(batch: list[tuple[Task, State, Goal]], spec: LookaheadSpec) -> None:
+def test_batch_does_not_depend_on_threads(
+    batch: list[tuple[Task, State, Goal]], spec: TreeSpec, play: PlaySpec
+) -> None:
     """A batch equals single calls, with any number of threads, in the order asked for."""
-    single = [lookahead(task, state, spec, goal) for task, state, goal in batch * 2]
+    single = [lookahead(task, state, spec, goal, play) for task, state, goal in batch * 2]
     for threads in (1, 4):
-        for one, other in zip(single, lookahead_batch(batch * 2, spec, threads=threads), strict=True):
+        for one, other in zip(single, lookahead_batch(batch * 2, spec, play, threads=threads), strict=True):
             assert_same(one, other)
 
 
@@ -212,7 +218,7 @@ def by_actions(task: Task) -> set[State] | None:
 
 def by_jumps(task: Task, kind: str) -> set[State]:
     """All states that jumps reach."""
-    spec = LookaheadSpec(kind=kind, free_moves=True, root_successors="all")
+    spec = TreeSpec(kind=kind, free_moves=True, root_successors="all")
     known = {task.initial_state}
     queue = [task.initial_state]
     for state in queue:
@@ -309,14 +315,15 @@ def test_shifted_agents(name: str) -> None:
     assert wanted is not None
     assert_complete(task, "flat", wanted)
     for kind in sorted(KINDS):
-        spec = LookaheadSpec(kind=kind, free_moves=True, max_nodes=60)
-        assert_same(lookahead(task, spec=spec), reference.lookahead(task, spec=spec))
+        spec = TreeSpec(kind=kind, free_moves=True)
+        bounds = PlaySpec(max_nodes=60)
+        assert_same(lookahead(task, spec=spec, play=bounds), reference.lookahead(task, spec=spec, play=bounds))
 
 
 # -- single cases ----------------------------------------------------------------------------------------------------
 
 
-def names(task: Task, spec: LookaheadSpec = FREE) -> list[tuple[int, str, int]]:
+def names(task: Task, spec: TreeSpec = FREE) -> list[tuple[int, str, int]]:
     """Parent, action and length of every node, in the kernel and in its twin."""
     tree = lookahead(task, spec=spec)
     assert_same(tree, reference.lookahead(task, spec=spec))
@@ -367,8 +374,8 @@ def test_an_agent_that_loses_all_but_one_place_walks_again() -> None:
     for name in ("(spread a p)", "(leave a r)"):
         actions = {task.action_name(action): action for action in applicable_actions(task, state)}
         state = successor_state(task, state, actions[name])
-    tree = lookahead(task, state, LookaheadSpec(kind="flat", free_moves=True))
-    assert_same(tree, reference.lookahead(task, state, LookaheadSpec(kind="flat", free_moves=True)))
+    tree = lookahead(task, state, TreeSpec(kind="flat", free_moves=True))
+    assert_same(tree, reference.lookahead(task, state, TreeSpec(kind="flat", free_moves=True)))
     found = [task.action_name(tree.action_of(node)) for node in range(1, len(tree))]
     assert found == ["(move a p q)", "(spread a p)", "(spread b p)", "(leave b p)"]
 
@@ -378,7 +385,7 @@ def test_a_way_back_is_taken_away() -> None:
     guarded = MOVE.replace("(road ?x ?y)", "(open ?x)")
     close = "(:action close :parameters (?x - place) :precondition (open ?x) :effect (and (not (open ?x)) (seen ?x)))"
     task = small_task(guarded + close, "(open p) (open q) (at a p)")
-    assert (4, "(move a p q)", 2) in names(task, LookaheadSpec(kind="iw", free_moves=True))
+    assert (4, "(move a p q)", 2) in names(task, TreeSpec(kind="iw", free_moves=True))
 
 
 def test_a_way_round_is_taken_away() -> None:
@@ -386,7 +393,7 @@ def test_a_way_round_is_taken_away() -> None:
     guarded = MOVE.replace("(road ?x ?y)", "(road ?x ?y) (open ?y)")
     close = "(:action close :parameters (?x - place) :precondition (door ?x) :effect (and (not (open ?x)) (seen ?x)))"
     init = f"{roads('pr', 'qr')} (road p q) (open p) (open q) (open r) (door r) (at a p)"
-    assert names(small_task(guarded + close, init), LookaheadSpec(kind="iw", free_moves=True))[-1] == (
+    assert names(small_task(guarded + close, init), TreeSpec(kind="iw", free_moves=True))[-1] == (
         3,
         "(move a p q)",
         2,
@@ -398,7 +405,7 @@ def test_a_place_out_of_reach_stays_out_of_reach() -> None:
     guarded = MOVE.replace("(road ?x ?y)", "(road ?x ?y) (open ?x)")
     unlock = "(:action unlock :parameters (?x - place) :effect (open ?x))"
     task = small_task(guarded + unlock, "(road p q) (road q p) (road r q) (at a p)")
-    assert [entry for entry in names(task, LookaheadSpec(kind="iw", free_moves=True)) if "move a r" in entry[1]] == []
+    assert [entry for entry in names(task, TreeSpec(kind="iw", free_moves=True)) if "move a r" in entry[1]] == []
 
 
 def test_conditional_actions_come_by_the_length_of_walks() -> None:
@@ -408,7 +415,7 @@ def test_conditional_actions_come_by_the_length_of_walks() -> None:
     unlock = "(:action unlock :parameters (?x - place) :effect (open ?x))"
     task = small_task(MOVE + push + unlock, f"{roads('pq', 'qr')} (at a r)")
     below = [
-        entry for entry in names(task, LookaheadSpec(kind="iw", free_moves=True)) if entry[0] > 0 and "push" in entry[1]
+        entry for entry in names(task, TreeSpec(kind="iw", free_moves=True)) if entry[0] > 0 and "push" in entry[1]
     ]
     assert below
     assert {length for _, _, length in below} == {2}
@@ -421,7 +428,7 @@ def test_an_agent_at_two_places_does_not_walk() -> None:
     task = small_task(MOVE + pair, f"{roads('pq', 'qr')} (at a p)")
     assert {name for _, name, _ in names(task)} == {f"(pair a a {x} {x})" for x in "pqr"}
     task = small_task(MOVE + pair, f"{roads('pq', 'qr')} (at a p) (at b p)")
-    assert (0, "(pair a b r p)", 3) in names(task, LookaheadSpec(kind="flat", free_moves=True))
+    assert (0, "(pair a b r p)", 3) in names(task, TreeSpec(kind="flat", free_moves=True))
 
 
 # -- IPC problems ----------------------------------------------------------------------------------------------------
@@ -434,8 +441,9 @@ def test_ipc_easy(ipc: Path, domain: str) -> None:
     for i, path in enumerate(paths):
         task = load(ipc / domain / "domain.pddl", path)
         for kind in sorted(KINDS) if i < 2 else ["aiw"]:
-            spec = LookaheadSpec(kind=kind, free_moves=True, max_nodes=20)
-            tree = lookahead(task, spec=spec)
+            spec = TreeSpec(kind=kind, free_moves=True)
+            bounds = PlaySpec(max_nodes=20)
+            tree = lookahead(task, spec=spec, play=bounds)
             tree.check_valid()
             if i < 2:
-                assert_same(tree, reference.lookahead(task, spec=spec))
+                assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))

@@ -58,11 +58,11 @@ CALLS = {
     "count": "count_actions(task, state)",
     "applicable": "applicable_actions(task, state)",
     "bindings": "find_bindings(task, state, literals, limit=10**9, max_steps=10**15)",
-    "lookahead": "lookahead(task, state, LookaheadSpec(root_successors='all', max_nodes=10**9))",
-    "width 2": "lookahead(task, state, LookaheadSpec(kind='iw', width=2, max_nodes=10**9))",
-    "batch": "lookahead_batch([(task, state, task.goal)] * 2, LookaheadSpec(root_successors='novel'), threads=2)",
+    "lookahead": "lookahead(task, state, TreeSpec(root_successors='all'), play=PlaySpec(max_nodes=10**9))",
+    "width 2": "lookahead(task, state, TreeSpec(kind='iw', width=2), play=PlaySpec(max_nodes=10**9))",
+    "batch": "lookahead_batch([(task, state, task.goal)] * 2, TreeSpec(root_successors='novel'), threads=2)",
     "free moves": "find_free_moves(walkers['far'])",
-    "walks": "lookahead(walkers['near'], spec=LookaheadSpec(free_moves=True, max_nodes=10**9))",
+    "walks": "lookahead(walkers['near'], spec=TreeSpec(free_moves=True), play=PlaySpec(max_nodes=10**9))",
     "one of two": "lookahead_batch([(tiny, tiny.initial_state, tiny.goal), (task, state, task.goal)], threads=2)",
 }
 

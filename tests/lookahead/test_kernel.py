@@ -15,8 +15,9 @@ from tests.tasks import task_of
 
 from saltus.lookahead import (
     Conjunction,
-    LookaheadSpec,
     LookaheadTree,
+    PlaySpec,
+    TreeSpec,
     applicable_actions,
     count_actions,
     find_bindings,
@@ -59,11 +60,11 @@ def assert_same(fast: LookaheadTree, slow: LookaheadTree) -> None:
 
 
 @st.composite
-def specs(draw: st.DrawFn, *, widths: tuple[int, ...] = (1, 1, 1, 2), free_moves: bool = False) -> LookaheadSpec:
+def specs(draw: st.DrawFn, *, widths: tuple[int, ...] = (1, 1, 1, 2), free_moves: bool = False) -> TreeSpec:
     """Any lookahead that is not refused."""
     width = draw(st.sampled_from(widths))
     roots = sorted(ROOT_SUCCESSORS.keys() - ({"classes"} if width == 2 else set()))
-    return LookaheadSpec(
+    return TreeSpec(
         kind=draw(st.sampled_from(sorted(KINDS))),
         width=width,
         capacity=draw(st.sampled_from([None, None, 1, 2, 5])),
@@ -72,20 +73,27 @@ def specs(draw: st.DrawFn, *, widths: tuple[int, ...] = (1, 1, 1, 2), free_moves
         expand_root_successors=draw(st.booleans()),
         keep_root_successors=draw(st.booleans()),
         free_moves=free_moves,
-        max_better=draw(st.sampled_from([None, None, 1, 2, 5])),
-        max_encoded=draw(st.sampled_from([None, None, 1, 2, 3, 7, 20])),
-        max_nodes=draw(st.sampled_from([3, 10, 60, 60])),
-        max_root_actions=draw(st.sampled_from([1, 5, 1000])),
     )
 
 
-@given(random_tasks(), specs(), st.integers(0, 2**32))
+def limits() -> st.SearchStrategy[PlaySpec]:
+    """Limits that small trees run into."""
+    return st.builds(
+        PlaySpec,
+        max_better=st.sampled_from([None, None, 1, 2, 5]),
+        max_encoded=st.sampled_from([None, None, 1, 2, 3, 7, 20]),
+        max_nodes=st.sampled_from([3, 10, 60, 60]),
+        max_root_actions=st.sampled_from([1, 5, 1000]),
+    )
+
+
+@given(random_tasks(), specs(), limits(), st.integers(0, 2**32))
 @settings(max_examples=examples(250))
-def test_random_tasks(task: Task, spec: LookaheadSpec, seed: int) -> None:
+def test_random_tasks(task: Task, spec: TreeSpec, play: PlaySpec, seed: int) -> None:
     """Equal trees from the initial state and from a state one action further on."""
     state = task.initial_state
     for _ in range(2):
-        assert_same(lookahead(task, state, spec), reference.lookahead(task, state, spec))
+        assert_same(lookahead(task, state, spec, play=play), reference.lookahead(task, state, spec, play=play))
         action = random_action(task, state, random.Random(seed))
         if action is None:
             break
@@ -172,8 +180,9 @@ def test_many_types_and_arguments(kind: str, types: int, arity: int, objects: in
     task = task_of(domain, f"(define (problem w) (:domain wide) (:objects {listed}) (:init (q o0)) (:goal (q o1)))")
     for width, root in ((1, "novel"), (1, "all"), (2, "novel")):
         if kind == "iw" or width == 1:
-            spec = LookaheadSpec(kind=kind, width=width, root_successors=root, max_nodes=60)
-            assert_same(lookahead(task, spec=spec), reference.lookahead(task, spec=spec))
+            spec = TreeSpec(kind=kind, width=width, root_successors=root)
+            bounds = PlaySpec(max_nodes=60)
+            assert_same(lookahead(task, spec=spec, play=bounds), reference.lookahead(task, spec=spec, play=bounds))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -183,18 +192,19 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
     for name in ("p02", "p08"):
         task = load(ipc / domain / "domain.pddl", ipc / domain / "training" / "easy" / f"{name}.pddl")
         for root in ("all", "classes", "novel"):
-            spec = LookaheadSpec(kind=kind, root_successors=root, max_nodes=150)
-            tree = lookahead(task, spec=spec)
-            assert_same(tree, reference.lookahead(task, spec=spec))
+            spec = TreeSpec(kind=kind, root_successors=root)
+            bounds = PlaySpec(max_nodes=150)
+            tree = lookahead(task, spec=spec, play=bounds)
+            assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
             tree.check_valid()
 
 
-@given(st.lists(random_tasks(), min_size=1, max_size=4), specs())
+@given(st.lists(random_tasks(), min_size=1, max_size=4), specs(), limits())
 @settings(max_examples=20)
-def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: LookaheadSpec) -> None:
+def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: TreeSpec, play: PlaySpec) -> None:
     """A batch equals single calls, with any number of threads, in the order asked for."""
     situations = [(task, task.initial_state, task.goal) for task in tasks for _ in range(3)]
-    single = [lookahead(task, state, spec, goal) for task, state, goal in situations]
+    single = [lookahead(task, state, spec, goal, play) for task, state, goal in situations]
     for threads in (1, 4):
-        for one, other in zip(single, lookahead_batch(situations, spec, threads=threads), strict=True):
+        for one, other in zip(single, lookahead_batch(situations, spec, play, threads=threads), strict=True):
             assert_same(one, other)

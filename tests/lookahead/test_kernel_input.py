@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.random_moves import random_move_task
-from tests.tasks import rich_task, task_of
+from tests.tasks import rich_task, spec_with, task_of
 
 from saltus import _kernel
 from saltus.errors import ConfigurationError, UnsupportedError
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.lookahead.free_groups import candidates
 from saltus.lookahead.free_moves import _program
 from saltus.lookahead.search import _kernel_spec
@@ -164,7 +164,7 @@ def test_spec_fields_are_checked(field: str, value: int) -> None:
 
 def test_lists_of_different_lengths_are_refused() -> None:
     task = rich_task()
-    spec, copy, codes = _kernel_spec(LookaheadSpec()), kernel_task(task), task.initial_state.codes
+    spec, copy, codes = _kernel_spec(TreeSpec(), PlaySpec()), kernel_task(task), task.initial_state.codes
     positive, negative = task.goal.positive, task.goal.negative
     assert len(_kernel.lookahead_batch([copy], [codes], [positive], [negative], [None], spec, 1)) == 1
     for lists in (
@@ -190,7 +190,9 @@ def test_codes_are_checked(codes: list[int]) -> None:
         lambda: _kernel.find_bindings(copy, state, np.zeros(0, np.int32), np.zeros(0, np.int32), 1, 0, 1),
         lambda: _kernel.find_colours(copy, state, empty, empty),
         lambda: _kernel.Roles(copy, empty, empty, 0, 1).project(state),
-        lambda: _kernel.lookahead_batch([copy], [state], [empty], [empty], [None], _kernel_spec(LookaheadSpec()), 1),
+        lambda: _kernel.lookahead_batch(
+            [copy], [state], [empty], [empty], [None], _kernel_spec(TreeSpec(), PlaySpec()), 1
+        ),
     ):
         with pytest.raises(ValueError, match="codes"):
             call()
@@ -397,7 +399,7 @@ def test_tables_are_checked(changed: dict[str, Any]) -> None:
 )
 def test_values_that_the_kernel_cannot_take_are_refused(field: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=field):
-        LookaheadSpec(**{field: value})
+        spec_with(**{field: value})
 
 
 @pytest.mark.parametrize(
@@ -462,7 +464,7 @@ def use_free_moves(task: Task, program: list[int]) -> str:
         except ValueError as error:
             assert "out of reach" in str(error)  # noqa: PT017
     for kind in ("flat", "iw", "aiw"):
-        spec = _kernel_spec(LookaheadSpec(kind=kind, free_moves=True, max_nodes=40))
+        spec = _kernel_spec(TreeSpec(kind=kind, free_moves=True), PlaySpec(max_nodes=40))
         _kernel.lookahead_batch([copy], [state], [goal.positive], [goal.negative], [moves], spec, 1)
     return "taken"
 
@@ -527,9 +529,9 @@ def test_free_moves_check_what_they_are_given() -> None:
     for schema, arguments in ((-1, [0]), (99, [0]), (2, []), (2, [0]), (2, [0, 99]), (2, [0, -1])):
         with pytest.raises(ValueError, match=r"schema|action"):
             moves.walks_before(state, schema, np.array(arguments, np.int32))
-    spec = _kernel_spec(LookaheadSpec(free_moves=True))
+    spec = _kernel_spec(TreeSpec(free_moves=True), PlaySpec())
     with pytest.raises(ValueError, match="another task"):
         _kernel.lookahead_batch([kernel_task(other)], [other.initial_state.codes], [empty], [empty], [moves], spec, 1)
-    wide = _kernel_spec(LookaheadSpec(kind="iw", width=2))
+    wide = _kernel_spec(TreeSpec(kind="iw", width=2), PlaySpec())
     with pytest.raises(ValueError, match="width"):
         _kernel.lookahead_batch([copy], [state], [empty], [empty], [moves], wide, 1)

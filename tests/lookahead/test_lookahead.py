@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import ROOT
-from tests.tasks import task_of
+from tests.tasks import spec_with, task_of
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.lookahead import (
-    LookaheadSpec,
+    PlaySpec,
+    TreeSpec,
     count_actions,
     find_bindings,
     lookahead,
@@ -57,7 +58,7 @@ def corridor() -> Task:
     return task_of(CORRIDOR, CORRIDOR_PROBLEM)
 
 
-def names(task: Task, tree_spec: LookaheadSpec) -> list[str]:
+def names(task: Task, tree_spec: TreeSpec) -> list[str]:
     """Readable paths of all nodes but the root, in order."""
     tree = lookahead(task, spec=tree_spec)
     return [" ".join(task.action_name(action) for action in tree.path_to(node)) for node in range(1, len(tree))]
@@ -65,7 +66,7 @@ def names(task: Task, tree_spec: LookaheadSpec) -> list[str]:
 
 def test_iw_by_hand(corridor: Task) -> None:
     """IW(1): with a ball in the gripper, (robot r2) is no news: another branch has been there."""
-    assert names(corridor, LookaheadSpec(kind="iw", **NOVEL_ONLY)) == [
+    assert names(corridor, TreeSpec(kind="iw", **NOVEL_ONLY)) == [
         "(go r1 r2)",
         "(pick b1 r1)",
         "(pick b2 r1)",
@@ -75,13 +76,13 @@ def test_iw_by_hand(corridor: Task) -> None:
 
 def test_iw_2_by_hand(corridor: Task) -> None:
     """IW(2): (robot r2) with (held b1) is a new pair, so balls are carried; the goal is reached."""
-    paths = names(corridor, LookaheadSpec(kind="iw", width=2, root_successors="novel"))
+    paths = names(corridor, TreeSpec(kind="iw", width=2, root_successors="novel"))
     assert "(pick b1 r1) (go r1 r2) (go r2 r3) (put b1 r3)" in paths
 
 
 def test_aiw_by_hand(corridor: Task) -> None:
     """AIW(1): as IW(1) here; the goal atom is not reached."""
-    tree = lookahead(corridor, spec=LookaheadSpec(**NOVEL_ONLY))
+    tree = lookahead(corridor, spec=TreeSpec(**NOVEL_ONLY))
     assert tree.novel_count == len(tree) == 5
     assert len(tree.goal_nodes) == 0
 
@@ -96,14 +97,14 @@ def test_expanded_root_successors_reach_further(corridor: Task) -> None:
 
 
 def test_flat_is_the_distinct_successors(corridor: Task) -> None:
-    assert names(corridor, LookaheadSpec(kind="flat")) == ["(go r1 r2)", "(pick b1 r1)", "(pick b2 r1)"]
+    assert names(corridor, TreeSpec(kind="flat")) == ["(go r1 r2)", "(pick b1 r1)", "(pick b2 r1)"]
 
 
 def test_classes_keep_one_of_interchangeable_objects() -> None:
     """Without a goal for one of them, two balls in the same place are one class."""
     problem = CORRIDOR_PROBLEM.replace("(at b1 r3)", "(robot r3)")
     task = task_of(CORRIDOR, problem)
-    tree = lookahead(task, spec=LookaheadSpec(kind="flat", root_successors="classes"))
+    tree = lookahead(task, spec=TreeSpec(kind="flat", root_successors="classes"))
     assert [task.action_name(tree.action_of(i)) for i in (1, 2)] == ["(go r1 r2)", "(pick b1 r1)"]
     assert len(tree) == 3
     assert tree.root_actions == 3
@@ -112,7 +113,7 @@ def test_classes_keep_one_of_interchangeable_objects() -> None:
 
 def test_auto_turns_to_classes_above_the_bound(corridor: Task) -> None:
     for bound, mode in ((3, "all"), (2, "classes")):
-        tree = lookahead(corridor, spec=LookaheadSpec(max_root_actions=bound))
+        tree = lookahead(corridor, play=PlaySpec(max_root_actions=bound))
         assert tree.root_successors == mode
 
 
@@ -152,7 +153,7 @@ def test_the_least_of_many_actions_with_the_same_gain() -> None:
       (:goal (and (done x1))))
     """
     task = task_of(TOOLS, problem)
-    paths = names(task, LookaheadSpec(**NOVEL_ONLY))
+    paths = names(task, TreeSpec(**NOVEL_ONLY))
     assert paths == [
         "(prepare x1)",
         "(prepare x2)",
@@ -179,7 +180,7 @@ PUBLISHED = [
 @pytest.mark.parametrize(("kind", "domain", "problem", "novel"), PUBLISHED)
 def test_published_sizes(ipc: Path, kind: str, domain: str, problem: str, novel: int) -> None:
     task = load(ipc / domain / "domain.pddl", ipc / domain / "testing" / f"{problem}.pddl")
-    assert lookahead(task, spec=LookaheadSpec(kind=kind, **NOVEL_ONLY)).novel_count == novel
+    assert lookahead(task, spec=TreeSpec(kind=kind, **NOVEL_ONLY)).novel_count == novel
 
 
 def test_childsnack_has_few_classes(ipc: Path) -> None:
@@ -207,8 +208,8 @@ def test_paths_are_valid_plans(ipc: Path, domain: str) -> None:
 def test_the_capacity_keeps_or_drops_successors_of_the_root(corridor: Task) -> None:
     """Three novel successors, of which one is kept to be expanded: the first, since none reaches a goal."""
     assert lookahead(corridor).depth.tolist().count(1) == 3
-    kept = lookahead(corridor, spec=LookaheadSpec(capacity=1))
-    dropped = lookahead(corridor, spec=LookaheadSpec(capacity=1, keep_root_successors=False))
+    kept = lookahead(corridor, spec=TreeSpec(capacity=1))
+    dropped = lookahead(corridor, spec=TreeSpec(capacity=1, keep_root_successors=False))
     assert kept.depth.tolist().count(1) == 3
     assert dropped.depth.tolist().count(1) == 1
     assert [kept.path_to(node) for node in range(len(kept)) if kept.depth[node] > 1] == [
@@ -219,14 +220,14 @@ def test_the_capacity_keeps_or_drops_successors_of_the_root(corridor: Task) -> N
 def test_max_nodes_truncates(corridor: Task) -> None:
     whole = lookahead(corridor)
     for limit in range(1, len(whole) + 1):
-        tree = lookahead(corridor, spec=LookaheadSpec(max_nodes=limit))
+        tree = lookahead(corridor, play=PlaySpec(max_nodes=limit))
         assert len(tree) == limit
         assert tree.truncated == (limit < len(whole))
         assert tree.parent.tolist() == whole.parent[:limit].tolist()
 
 
 def test_max_atoms_truncates(corridor: Task) -> None:
-    tree = lookahead(corridor, spec=LookaheadSpec(max_atoms=1))
+    tree = lookahead(corridor, play=PlaySpec(max_atoms=1))
     assert tree.truncated
     assert len(tree) == 2
 
@@ -234,7 +235,7 @@ def test_max_atoms_truncates(corridor: Task) -> None:
 def test_huge_root_is_cut_off_in_order(ipc: Path) -> None:
     """All successors of a root with 250,000 actions, cut off: the first ones in contract order, without a crash."""
     task = load(ipc / "childsnack/domain.pddl", ipc / "childsnack/testing/hard/p05.pddl")
-    tree = lookahead(task, spec=LookaheadSpec(kind="flat", root_successors="all", max_nodes=1000))
+    tree = lookahead(task, spec=TreeSpec(kind="flat", root_successors="all"), play=PlaySpec(max_nodes=1000))
     assert tree.truncated
     assert len(tree) == 1000
     arguments = [tree.action_of(node) for node in range(1, 1000)]
@@ -245,7 +246,7 @@ def test_trees_outlive_the_kernel_object(corridor: Task) -> None:
     """Arrays stay valid when only they are kept."""
     depth = lookahead(corridor).depth
     for _ in range(50):
-        lookahead(corridor, spec=LookaheadSpec(kind="iw"))
+        lookahead(corridor, spec=TreeSpec(kind="iw"))
     assert depth.tolist() == lookahead(corridor).depth.tolist()
 
 
@@ -283,7 +284,7 @@ def test_root_has_no_action(corridor: Task) -> None:
 )
 def test_senseless_specs_are_refused(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        LookaheadSpec(**fields)  # type: ignore[arg-type]
+        spec_with(**fields)
 
 
 def test_foreign_states_are_refused(corridor: Task) -> None:
@@ -392,7 +393,7 @@ def test_counts_saturate() -> None:
             domain, f"(define (problem m) (:domain many) (:objects {objects}) (:init {facts}) (:goal (r o1)))"
         )
         assert count_actions(task, task.initial_state) == 2**62
-        tree = lookahead(task, spec=LookaheadSpec(root_successors="novel", max_nodes=1))
+        tree = lookahead(task, spec=TreeSpec(root_successors="novel"), play=PlaySpec(max_nodes=1))
         assert (tree.root_actions, tree.truncated) == (2**62, True)
 
 

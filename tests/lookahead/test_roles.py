@@ -14,13 +14,13 @@ from tests.random_tasks import random_task, random_tasks
 from saltus.errors import ConfigurationError
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.reference import batch
-from saltus.lookahead import LookaheadSpec, is_dead_end, lookahead, reference
+from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead, reference
 from saltus.lookahead.actions import FEW_ATOMS, applicable_actions, successor_state
 from saltus.lookahead.roles import project, project_goal, project_relaxed
 from saltus.lookahead.roles_reference import facts, roles
 from saltus.lookahead.roles_reference import project as slow_project
 from saltus.pddl import Source, parse_domain, parse_problem
-from saltus.policy import GoalCountPolicy, Rollout, run_rollout
+from saltus.policy import GoalCountPolicy, play, run_rollout
 from saltus.policy.planning import plan_of
 from saltus.task import Goal, State, Task, build_task, validate
 
@@ -79,7 +79,7 @@ def test_parcels_that_waited_move_up() -> None:
     assert found is not None
     assert [task.objects[i] for i in found.representatives] == ["x", "y", "l", "b0", "b4"]
     assert found.satisfied == 3
-    tree = lookahead(task, task.state(atoms), LookaheadSpec(roles=1))
+    tree = lookahead(task, task.state(atoms), play=PlaySpec(roles=1))
     assert (int(tree.goals[0]), tree.goal_count) == (4, 6)
 
 
@@ -133,7 +133,7 @@ def test_objects_of_a_role_can_be_exchanged(task: Task) -> None:
 @given(random_tasks(), st.integers(1, 2), st.sampled_from(["flat", "iw", "aiw", "baiw"]))
 def test_lifted_trees_are_valid(task: Task, most: int, kind: str) -> None:
     """Every edge of a lifted tree can be replayed in the whole task, goals included."""
-    tree = lookahead(task, spec=LookaheadSpec(kind=kind, roles=most, max_nodes=200))
+    tree = lookahead(task, spec=TreeSpec(kind=kind), play=PlaySpec(roles=most, max_nodes=200))
     tree.check_valid()
     assert (tree.small is None) == (len(tree.representatives) == 0)
     if tree.small is not None:
@@ -203,13 +203,13 @@ def test_dead_ends_of_actions_that_need_more_objects_than_are_shown() -> None:
 @given(random_moves() | random_errands(), st.integers(1, 2), st.sampled_from(["iw", "aiw"]))
 def test_lifted_trees_modulo_free_moves_are_valid(task: Task, most: int, kind: str) -> None:
     """Walks of the whole task lead where those of the small one do, and are as long."""
-    tree = lookahead(task, spec=LookaheadSpec(kind=kind, free_moves=True, roles=most, max_nodes=60))
+    tree = lookahead(task, spec=TreeSpec(kind=kind, free_moves=True), play=PlaySpec(roles=most, max_nodes=60))
     tree.check_valid()
 
 
 def test_more_representatives_than_objects_change_nothing() -> None:
     task = carrier(4)
-    tree, plain = lookahead(task, spec=LookaheadSpec(roles=4)), lookahead(task)
+    tree, plain = lookahead(task, play=PlaySpec(roles=4)), lookahead(task)
     assert tree.small is None
     assert np.array_equal(tree.added, plain.added)
     assert tree.has_all_successors
@@ -217,7 +217,7 @@ def test_more_representatives_than_objects_change_nothing() -> None:
 
 def test_graphs_hold_representatives_alone() -> None:
     task = carrier(40)
-    tree = lookahead(task, spec=LookaheadSpec(roles=2))
+    tree = lookahead(task, play=PlaySpec(roles=2))
     spec = EncodingSpec()
     vocabulary = Vocabulary.of(task.domain, spec)
     goal = task.make_goal([task.atom("(at b1 y)"), task.atom("(at b30 y)")])
@@ -232,8 +232,8 @@ def test_graphs_hold_representatives_alone() -> None:
 def test_a_rollout_through_representatives() -> None:
     """A plan for all parcels, made of trees that do not grow with their number."""
     task = carrier(30)
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(roles=2))
-    rollout = Rollout(task)
+    policy = GoalCountPolicy(np.random.default_rng(0), play=PlaySpec(roles=2))
+    rollout = play(policy, task)
     steps = list(run_rollout(policy, rollout))
     assert steps[-1].solved
     assert task.goal.holds(steps[-1].successor)
@@ -254,5 +254,5 @@ def test_quantified_effects_are_left_alone() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, True, "2"])
 def test_senseless_numbers(value: object) -> None:
-    with pytest.raises(ConfigurationError, match="lookahead: roles is"):
-        LookaheadSpec(roles=value)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="play: roles is"):
+        PlaySpec(roles=value)  # type: ignore[arg-type]

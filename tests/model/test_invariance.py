@@ -10,7 +10,7 @@ import torch
 
 from saltus.domains import DOMAINS, generate_problem
 from saltus.graph import EncodingSpec, Vocabulary, assemble
-from saltus.lookahead import LookaheadSpec, LookaheadTree, lookahead
+from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.task import State, Task, build_task
@@ -71,7 +71,7 @@ def test_names_and_order_of_objects_do_not_matter(name: str, kind: str) -> None:
     domain = parse_domain(Source.from_file(DOMAINS[name].path))
     arities = tuple(relation.arity for relation in Vocabulary.of(domain, encoding))
     network = RelationalNetwork(arities, kind, ModelSpec(layers=6)).double()
-    spec = LookaheadSpec(kind="flat")
+    spec = TreeSpec(kind="flat")
     tree, other = (lookahead(task_of(name, entry), spec=spec) for entry in (text, other_text))
     found = by_state(tree, q_values(tree, network, encoding), names)
     wanted = by_state(other, q_values(other, network, encoding))
@@ -83,13 +83,14 @@ def test_names_and_order_of_objects_do_not_matter(name: str, kind: str) -> None:
 def test_company_does_not_matter(kind: str) -> None:
     """Graphs of one batch do not speak to each other."""
     encoding = EncodingSpec(kind=kind)
-    spec = LookaheadSpec(kind="flat" if kind == "aa" else "aiw", max_nodes=30)
+    spec = TreeSpec(kind="flat" if kind == "aa" else "aiw")
+    limits = PlaySpec(max_nodes=30)
     domain = parse_domain(Source.from_file(DOMAINS["blocksworld"].path))
     vocabulary = Vocabulary.of(domain, encoding)
     torch.manual_seed(2)
     network = RelationalNetwork(tuple(r.arity for r in vocabulary), kind, ModelSpec(layers=6)).double()
     trees = [
-        lookahead(task_of("blocksworld", generate_problem("blocksworld", "training", i, 12)), spec=spec)
+        lookahead(task_of("blocksworld", generate_problem("blocksworld", "training", i, 12)), spec=spec, play=limits)
         for i in (3, 6, 9)
     ]
     batch = assemble([(tree, None) for tree in trees], vocabulary, encoding)

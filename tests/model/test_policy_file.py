@@ -15,7 +15,7 @@ from saltus.cli.main import run
 from saltus.domains import DOMAINS
 from saltus.errors import ConfigurationError, PolicyError
 from saltus.graph import ENCODINGS, EncodingSpec, Vocabulary, assemble
-from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
+from saltus.lookahead import JUMPS, JumpCost, TreeSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.model.description import training_seconds
 from saltus.model.engine import Engine
@@ -41,7 +41,7 @@ def make_policy(encoding: EncodingSpec | None = None) -> PolicyFile:
     network = RelationalNetwork(arities, encoding.kind, ModelSpec(layers=4, aggregation="max"))
     kind = encoding.default_lookahead
     return PolicyFile.of(
-        network, domain, encoding, LookaheadSpec(kind=kind, capacity=7, dead_ends="relaxed"), {"domain": "blocksworld"}
+        network, domain, encoding, TreeSpec(kind=kind, capacity=7, dead_ends="relaxed"), {"domain": "blocksworld"}
     )
 
 
@@ -50,7 +50,7 @@ def test_the_shape_of_the_networks_is_stored_and_old_files_have_the_defaults(tmp
     arities = tuple(relation.arity for relation in Vocabulary.of(domain, EncodingSpec()))
     network = RelationalNetwork(arities, "ad", ModelSpec(layers=2, hidden_layers=2, object_network=False)).eval()
     path = tmp_path / "policy.safetensors"
-    save_policy(path, PolicyFile.of(network, domain, EncodingSpec(), LookaheadSpec()))
+    save_policy(path, PolicyFile.of(network, domain, EncodingSpec(), TreeSpec()))
     found = load_policy_file(path, domain).network
     assert (found.spec.hidden_layers, found.spec.object_network) == (2, False)
     assert all(torch.equal(value, found.state_dict()[name]) for name, value in network.state_dict().items())
@@ -194,7 +194,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 def test_a_network_of_other_relations_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="not made for this domain"):
-        PolicyFile.of(RelationalNetwork((1, 2), "ad"), domain_of("ferry"), EncodingSpec(), LookaheadSpec())
+        PolicyFile.of(RelationalNetwork((1, 2), "ad"), domain_of("ferry"), EncodingSpec(), TreeSpec())
 
 
 def test_half_precision_halves_the_file_and_hardly_changes_the_values(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.tasks import domain_of, task_of
 
 from saltus.learn.experience import Final, collect, search, transitions_of
 from saltus.learn.validation import measure
-from saltus.lookahead import LookaheadSpec, Situation, is_dead_end, lookahead_batch
+from saltus.lookahead import PlaySpec, Situation, TreeSpec, is_dead_end, lookahead_batch
 from saltus.policy import DeadEndRule, Decision, Ending, Greedy, JumpSearch, Outcome, Rollout, run_rollout
 from saltus.policy.planning import Planner
 from saltus.report.explain import ending_text, trace
@@ -54,8 +54,9 @@ class TrapLover(Planner):
         return [Decision(tree, -np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
 
 
-RELAXED = LookaheadSpec(kind="flat", dead_ends="relaxed")
-PLAIN = LookaheadSpec(kind="flat")
+RELAXED = TreeSpec(kind="flat")
+limits = PlaySpec(dead_ends=True)
+PLAIN = TreeSpec(kind="flat")
 
 
 @pytest.mark.parametrize(

@@ -13,21 +13,23 @@ from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError
 from saltus.learn.validation import measure
-from saltus.lookahead import LookaheadSpec, Situation, keeps_goals, lookahead, lookahead_batch
+from saltus.lookahead import PlaySpec, Situation, TreeSpec, keeps_goals, lookahead, lookahead_batch
 from saltus.policy import Decision, FrozenGoals, JumpSearch, Rollout, run_rollout
 from saltus.policy.planning import Planner
 from saltus.report.explain import trace
 from saltus.task import Goal, State, Task
 
-OFF = LookaheadSpec(kind="iw", free_moves=True)
-STRONG = LookaheadSpec(kind="iw", free_moves=True, frozen_goals="strong")
-WEAK = LookaheadSpec(kind="iw", free_moves=True, frozen_goals="weak")
+OFF = TreeSpec(kind="iw", free_moves=True)
+STRONG = TreeSpec(kind="iw", free_moves=True)
+limits = PlaySpec(frozen_goals="strong")
+WEAK = TreeSpec(kind="iw", free_moves=True)
+limits = PlaySpec(frozen_goals="weak")
 
 
 class Greedy(Planner):
     """Prefers more goals; among them the state that comes last, or the one that comes first."""
 
-    def __init__(self, spec: LookaheadSpec, direction: int = 1) -> None:
+    def __init__(self, spec: TreeSpec, direction: int = 1) -> None:
         super().__init__(spec)
         self.direction = direction
 
@@ -42,10 +44,10 @@ class Greedy(Planner):
 
 def test_a_value_that_is_unknown_is_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"frozen_goals is 'on', expected one of off, weak, strong"):
-        LookaheadSpec(frozen_goals="on")
+        TreeSpec(frozen_goals="on")
 
 
-def first_jump(task: Task, spec: LookaheadSpec) -> State:
+def first_jump(task: Task, spec: TreeSpec) -> State:
     """The state that the policy jumps to first."""
     rollout = Rollout(task, frozen_goals=FrozenGoals.when_playing(spec, task))
     return next(run_rollout(Greedy(spec), rollout)).successor
@@ -95,7 +97,8 @@ def test_goals_can_be_undone(form: str, direction: int) -> None:
     for above in (False, True):
         task = tower(above)
         assert keeps_goals(task, task.initial_state, task.goal, form) is not above
-        spec = LookaheadSpec(kind="aiw", frozen_goals=form)
+        spec = TreeSpec(kind="aiw")
+        limits = PlaySpec(frozen_goals=form)
         found = Greedy(spec, direction).solve(task, search=True)
         assert found.solved
     assert len(Greedy(spec).solve(tower(False)).plan or ()) == 4
@@ -104,7 +107,7 @@ def test_goals_can_be_undone(form: str, direction: int) -> None:
 def test_nothing_waits_where_the_root_fails_the_test() -> None:
     task = tower(above=True)
     frozen = FrozenGoals(task, task.goal, "weak")
-    tree = lookahead(task, task.initial_state, LookaheadSpec(kind="iw"))
+    tree = lookahead(task, task.initial_state, TreeSpec(kind="iw"))
     assert not frozen.keeps(tree.root)
     assert not any(frozen.postpones(tree, node, tree.state_of(node)) for node in range(1, len(tree)))
 
@@ -121,7 +124,7 @@ def test_undoing_a_goal_waits_for_a_jump_that_does_not() -> None:
         " (:goal (and (on a) (on b) (on c))))",
     )
     frozen = FrozenGoals(task, task.goal, "strong")
-    tree = lookahead(task, task.initial_state, LookaheadSpec(kind="flat"))
+    tree = lookahead(task, task.initial_state, TreeSpec(kind="flat"))
     states = {node: {task.atom_name(code) for code in tree.state_of(node)} for node in range(1, len(tree))}
     undoing = next(node for node, atoms in states.items() if "(on a)" not in atoms and "(on c)" in atoms)
     keeping = next(node for node, atoms in states.items() if {"(on a)", "(on b)"} <= atoms)

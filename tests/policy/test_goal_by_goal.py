@@ -15,7 +15,7 @@ from tests.policy.test_tidy import walk_to_a_goal
 from tests.tasks import domain_of, task_of
 
 from saltus.domains import DOMAINS, generate_problem
-from saltus.lookahead import LookaheadSpec, Situation, lookahead
+from saltus.lookahead import Situation, TreeSpec, lookahead
 from saltus.policy import GoalCountPolicy, Limits, Outcome
 from saltus.policy.goal_by_goal import MOST_IN_VAIN, Beginning, GoalByGoal, held
 from saltus.policy.planning import ALONE, GOAL_BY_GOAL, plan_of, plan_stepwise
@@ -23,7 +23,7 @@ from saltus.policy.rollout import Decision
 from saltus.policy.sight import MOST_JUMPS, missing_literals, with_more
 from saltus.task import Action, Goal, State, Task, validate
 
-FLAT = LookaheadSpec(kind="flat")
+FLAT = TreeSpec(kind="flat")
 
 LAMPS = """(define (domain lamps) (:predicates (lit ?x) (whole ?x) (at ?x) (road ?x ?y))
   (:action light :parameters (?x) :precondition (whole ?x) :effect (lit ?x))
@@ -50,7 +50,7 @@ def lamps(count: int, places: int = 300, broken: int = 0, lit: int = 0) -> Task:
 class Confused:
     """With more missing goals than it can bear it goes along the road, otherwise to a state with the most goals."""
 
-    lookahead = LookaheadSpec(kind="flat")
+    lookahead = TreeSpec(kind="flat")
 
     def __init__(self, bears: int = 1) -> None:
         self.bears = bears
@@ -199,7 +199,7 @@ def test_what_lies_on_something_that_is_needed_is_not_put_away() -> None:
     number = task.object_number
     others = frozenset(number[name] for name in ("c1", "c3", "c4"))
     assert held(task, state, others) == {number["c3"]}
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="iw"))
+    policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="iw"))
     player = GoalByGoal(policy, task, [Beginning(state)])
     objects = [len(decision.tree.task.objects) for decision in player.run()]
     assert player.solution is not None
@@ -221,7 +221,7 @@ def test_plans_made_with_fewer_objects_are_plans(name: str, seed: int) -> None:
 
 def test_plans_are_made_with_fewer_objects() -> None:
     task = task_of(domain_of(DOMAINS["ferry"].path.read_text()), generate_problem("ferry", "training", 9, 12, 3))
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="iw"))
+    policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="iw"))
     player = GoalByGoal(policy, task, [Beginning(task.initial_state)])
     objects = [len(decision.tree.task.objects) for decision in player.run()]
     assert player.solution is not None
@@ -257,7 +257,7 @@ def test_what_is_tied_to_other_goals_alone_is_put_away() -> None:
                  (oven o1) (free))
           (:goal (and (served d1) (served d2) (served d3))))""",
     )
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="iw"))
+    policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="iw"))
     player = GoalByGoal(policy, task, [Beginning(task.initial_state)])
     objects = [sorted(decision.tree.task.objects) for decision in player.run()]
     assert player.solution is not None
@@ -302,7 +302,7 @@ class Lost(Confused):
         if len(task.objects) == self.objects:
             return super().decide(situations)
         self.in_parts += 1
-        tree = lookahead(task, state, LookaheadSpec(kind="flat", max_nodes=1), goal)
+        tree = lookahead(task, state, TreeSpec(kind="flat"), goal, PlaySpec(max_nodes=1))
         return [Decision(tree, np.zeros(len(tree) - 1, np.float32))]
 
 

@@ -12,7 +12,7 @@ from tests.policy.test_rollout import CHAIN, blocks
 from tests.tasks import domain_of, rich_task, task_of
 
 from saltus.domains import DOMAINS, generate_problem
-from saltus.lookahead import LookaheadSpec, applicable_actions, lookahead, successor_state
+from saltus.lookahead import TreeSpec, applicable_actions, lookahead, successor_state
 from saltus.policy import GoalCountPolicy, Limits, RandomPolicy, plan_stepwise
 from saltus.policy.improve import (
     _atoms_hash,
@@ -74,7 +74,7 @@ def test_shortcuts_count_costs_not_steps() -> None:
     direct = actions_of(task, "go a g")
     assert (plan_cost(task, long), plan_cost(task, direct)) == (3.0, 9.0)
     assert list(improvements(task, long)) == []
-    assert list(shortcuts(task, direct, LookaheadSpec(kind="iw"))) == []  # the tree reaches g by a-g first
+    assert list(shortcuts(task, direct, TreeSpec(kind="iw"))) == []  # the tree reaches g by a-g first
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_time_stops_the_improvement() -> None:
 
 def test_hashes_of_nodes_are_those_of_their_states() -> None:
     for task in (blocks(7, 2), rich_task()):
-        tree = lookahead(task, spec=LookaheadSpec(kind="iw"))
+        tree = lookahead(task, spec=TreeSpec(kind="iw"))
         hashes = _node_hashes(tree)
         states = [tree.state_of(node) for node in range(len(tree))]
         assert [int(value) for value in hashes] == [int(_atoms_hash(state.codes)) for state in states]

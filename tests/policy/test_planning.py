@@ -16,7 +16,7 @@ from tests.tasks import domain_of, task_of
 from tests.tolls import toll_roads
 
 from saltus.errors import ConfigurationError, PolicyError, SaltusError, UnsupportedError, WrongPolicyError
-from saltus.lookahead import JumpCost, LookaheadSpec, lookahead, lookahead_batch
+from saltus.lookahead import JumpCost, PlaySpec, TreeSpec, lookahead, lookahead_batch
 from saltus.policy import (
     Decision,
     GoalCountPolicy,
@@ -55,13 +55,13 @@ def roads(text: str, start: str, goal: str) -> Task:
 class Named:
     """A flat policy whose Q-value of a place is given by the place's name."""
 
-    lookahead = LookaheadSpec(kind="flat")
+    lookahead = TreeSpec(kind="flat")
 
     def __init__(self, values: dict[str, float], **spec: object) -> None:
         self.values = values
         self.asked: list[str] = []
         if spec:
-            self.lookahead = LookaheadSpec(**spec)  # type: ignore[arg-type]
+            self.lookahead = TreeSpec(**spec)  # type: ignore[arg-type]
 
     def decide(self, situations):
         trees = lookahead_batch(situations, self.lookahead)
@@ -265,7 +265,8 @@ def test_a_tree_made_again_with_less_memory_is_no_proof(monkeypatch: pytest.Monk
     """The trees are not kept, and when they are made again they lack their last state."""
     task = roads("a-b a-c b-d", "a", "g")
     search = JumpSearch(Named(dict.fromkeys("abcd", -1.0)), task)
-    shorter = LookaheadSpec(kind="flat", max_nodes=2)
+    shorter = TreeSpec(kind="flat")
+    limits = PlaySpec(max_nodes=2)
     monkeypatch.setattr(search, "_tree", lambda node: lookahead(task, node.state, shorter))
     assert len(list(search.run())) == 3
     assert search.incomplete == {0}
@@ -275,7 +276,7 @@ def test_search_nodes_that_keep_changes_have_their_states(monkeypatch: pytest.Mo
     """Every third state along a path is kept, the others are made anew from what has changed."""
     monkeypatch.setattr("saltus.policy.search.KEPT_EVERY", 3)
     task = blocks(6, 3)
-    search = JumpSearch(RandomPolicy(np.random.default_rng(2), LookaheadSpec(kind="flat")), task, weights=(10.0,))
+    search = JumpSearch(RandomPolicy(np.random.default_rng(2), TreeSpec(kind="flat")), task, weights=(10.0,))
     list(islice(search.run(), 40))
     depths = {node.depth for node in search.nodes if not isinstance(node.kept, State)}
     assert {1, 2, 4} <= depths

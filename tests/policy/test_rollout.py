@@ -13,7 +13,7 @@ from tests.tasks import domain_of, task_of
 from saltus.domains import generate_sizes
 from saltus.domains.registry import DOMAINS
 from saltus.graph import EncodingSpec, Vocabulary
-from saltus.lookahead import LookaheadSpec, lookahead
+from saltus.lookahead import TreeSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork
 from saltus.model.engine import Engine
 from saltus.policy import (
@@ -77,7 +77,7 @@ def test_boltzmann_draws_with_the_formulas_probabilities() -> None:
 class FarthestPolicy:
     """Prefers the last node of a flat tree."""
 
-    lookahead = LookaheadSpec(kind="flat")
+    lookahead = TreeSpec(kind="flat")
 
     def decide(self, situations):
         from saltus.lookahead import lookahead_batch
@@ -118,7 +118,7 @@ def test_a_goal_that_holds_needs_no_jump() -> None:
 def test_of_several_goal_states_the_one_with_the_fewest_actions_is_taken() -> None:
     """Ringing the bell is one jump of four actions, shouting two jumps of one action each."""
     task = errands()
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(free_moves=True))
+    policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(free_moves=True))
     (step,) = run_rollout(policy, Rollout(task))
     assert [task.action_name(action) for action in step.actions] == ["(prepare w0)", "(shout w0)"]
     assert step.tree.depth[step.tree.goal_nodes].tolist() == [1, 2]
@@ -126,18 +126,18 @@ def test_of_several_goal_states_the_one_with_the_fewest_actions_is_taken() -> No
     search = JumpSearch(policy, task)
     list(search.run())
     assert search.solution == step.actions
-    assert lookahead(task, spec=LookaheadSpec(kind="flat")).nearest_goal is None
+    assert lookahead(task, spec=TreeSpec(kind="flat")).nearest_goal is None
 
 
 def test_goal_states_of_the_tree_are_taken_unless_disabled() -> None:
     task = chain(6, goal=3)
-    policy = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec())
+    policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec())
     (step,) = run_rollout(policy, Rollout(task))
     assert step.solved
     assert len(step.actions) == 3
 
     class Worst(FarthestPolicy):
-        lookahead = LookaheadSpec()
+        lookahead = TreeSpec()
 
         def decide(self, situations):
             return [Decision(entry.tree, -entry.q) for entry in super().decide(situations)]
@@ -169,7 +169,7 @@ def test_rollouts_side_by_side_equal_single_rollouts() -> None:
     encoding = EncodingSpec()
     vocabulary = Vocabulary.of(tasks[0].domain, encoding)
     network = RelationalNetwork([relation.arity for relation in vocabulary], "ad", ModelSpec(embedding=16, layers=3))
-    policy = LearnedPolicy(Engine.of(network), encoding, LookaheadSpec(), vocabulary)
+    policy = LearnedPolicy(Engine.of(network), encoding, TreeSpec(), vocabulary)
     together = [Rollout(task) for task in tasks]
     paths: list[list[int]] = [[] for _ in tasks]
     for steps in islice(run_rollouts(policy, together), 12):

@@ -14,7 +14,7 @@ from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError
 from saltus.learn.validation import measure
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.policy import Limits, Outcome, Rollout
 from saltus.policy.rollout import Ending, run_rollout
 from saltus.policy.sight import MOST_JUMPS, GoalsInSight, missing_literals
@@ -162,6 +162,6 @@ def test_a_rollout_that_sees_few_goals_stalls_and_a_search_follows() -> None:
 
 def test_frozen_goals_need_all_goals() -> None:
     with pytest.raises(ConfigurationError, match="exclude"):
-        LookaheadSpec(goals_in_sight=1, frozen_goals="weak")
+        TreeSpec(goals_in_sight=1, frozen_goals="weak")
     with pytest.raises(ConfigurationError, match="at least 1"):
-        LookaheadSpec(goals_in_sight=0)
+        TreeSpec(goals_in_sight=0)

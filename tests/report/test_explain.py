@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.policy.test_rollout import CHAIN, chain
 from tests.tasks import domain_of, task_of
 
-from saltus.lookahead import JumpCost, LookaheadSpec, LookaheadTree, lookahead
+from saltus.lookahead import JumpCost, LookaheadTree, TreeSpec, lookahead
 from saltus.policy import YARDSTICKS, GoalCountPolicy, LearnedPolicy
 from saltus.report.explain import ending_text, explain_page, trace
 from saltus.report.tree_drawing import MOST_SHOWN, draw, spread
@@ -98,7 +98,7 @@ def test_edges_between_neighbouring_depths_do_not_cross() -> None:
 def test_a_rollout_is_traced() -> None:
     task = chain(6, goal=5)
     seen = []
-    content = trace(task, GoalCountPolicy(np.random.default_rng(0), LookaheadSpec()), "goal-count", see=seen.append)
+    content = trace(task, GoalCountPolicy(np.random.default_rng(0), TreeSpec()), "goal-count", see=seen.append)
     assert ending_text(content) == "solved in 1 jump, 5 actions"
     assert len(seen) == 1
     (step,) = content["steps"]
@@ -136,7 +136,7 @@ def test_a_policy_file_is_traced_and_its_actions_are_a_plan() -> None:
 def test_walks_are_folded_within_a_jump() -> None:
     """An action after moves is a list that starts with them; all actions together are the plan."""
     task = load(GARDENER / "domain.pddl", GARDENER / "training" / "p04.pddl")
-    content = trace(task, GoalCountPolicy(np.random.default_rng(0), LookaheadSpec(kind="iw", free_moves=True)), "x")
+    content = trace(task, GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="iw", free_moves=True)), "x")
     assert content["lookahead"] == "IW(1) modulo free moves"
     assert "lookahead IW(1) modulo free moves" in explain_page(content)
     plan: list[str] = []
@@ -211,5 +211,5 @@ def test_the_page_says_what_q_values_count() -> None:
     assert scaled["steps"][0]["q"][1:] == pytest.approx([4 * q for q in plain["steps"][0]["q"][1:]], rel=1e-4)
     assert "Q counts actions, and 2 per jump<" in explain_page(scaled)
     assert "Q counts jumps<" in explain_page(plain)
-    yardstick = GoalCountPolicy(np.random.default_rng(0), LookaheadSpec())
+    yardstick = GoalCountPolicy(np.random.default_rng(0), TreeSpec())
     assert "Q counts" not in explain_page(trace(task, yardstick, "goal-count", max_jumps=1))

@@ -14,7 +14,7 @@ from tests.errands import errands
 from tests.report.browser import Opened, find_browser, open_browser, open_page
 from tests.report.samples import paper_records, record, write_records, write_run
 
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.policy import YARDSTICKS
 from saltus.report import make_report, report_page, write_page
 from saltus.report.explain import explain_page, trace
@@ -323,7 +323,7 @@ def test_a_rollout_without_a_jump(browser: Any, content: dict[str, Any], tmp_pat
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_walks_are_folded_and_can_be_opened(browser: Any, tmp_path: Path, dark: bool) -> None:
     """The jump to the bell at the end of the road and back: what is folded, what a click shows, what a node says."""
-    policy = YARDSTICKS["goal-count"](np.random.default_rng(0), LookaheadSpec(kind="flat", free_moves=True))
+    policy = YARDSTICKS["goal-count"](np.random.default_rng(0), TreeSpec(kind="flat", free_moves=True))
     write_page(tmp_path / "walks.html", explain_page(trace(errands(5, goal="(and (rung) (at w0 p4))"), policy, "x")))
     opened = open_page(browser, tmp_path / "walks.html", dark=dark)
     page = opened.page

@@ -11,7 +11,8 @@ from tests.tasks import task_of
 
 from saltus.errors import UnsupportedError
 from saltus.lookahead import (
-    LookaheadSpec,
+    PlaySpec,
+    TreeSpec,
     applicable_actions,
     is_dead_end,
     lookahead,
@@ -302,9 +303,10 @@ def test_the_kernel_equals_its_twins_on_formulas(seed: int) -> None:
         root = rng.choice(["all", "novel", *(["classes"] if width == 1 else [])])
         identity = rng.choice(sorted(GOAL_IDENTITIES))
         for derived in (True, False):
-            spec = LookaheadSpec(kind, width, None, identity, derived, root, max_nodes=60)
-            tree = lookahead(task, spec=spec)
-            assert_same(tree, lookahead_reference.lookahead(task, spec=spec))
+            spec = TreeSpec(kind, width, None, identity, derived, root)
+            limits = PlaySpec(max_nodes=60)
+            tree = lookahead(task, spec=spec, play=limits)
+            assert_same(tree, lookahead_reference.lookahead(task, spec=spec, play=limits))
             tree.check_valid()
     state = task.initial_state
     for _ in range(4):
@@ -335,10 +337,10 @@ def test_derived_atoms_may_not_count_for_novelty(kind: str, goal: str, deep: int
     """Without them, a second switch is nothing new, unless it makes a derived atom of the goal true."""
     problem = f"(define (problem three) (:domain switches) (:objects a b c) (:init) (:goal {goal}))"
     task = task_of(SWITCHES, problem)
-    with_derived = lookahead(task, spec=LookaheadSpec(kind=kind))
+    with_derived = lookahead(task, spec=TreeSpec(kind=kind))
     # Pairs and all three: three successors, then what adds a new pair, then the third switch.
     assert int(with_derived.depth.max()) == 3
-    without = LookaheadSpec(kind=kind, derived_novelty=False)
+    without = TreeSpec(kind=kind, derived_novelty=False)
     tree = lookahead(task, spec=without)
     assert_same(tree, lookahead_reference.lookahead(task, spec=without))
     assert sorted(tree.depth.tolist()) == {1: [0, 1, 1, 1], 2: [0, 1, 1, 1, 2], 3: [0, 1, 1, 1]}[deep]

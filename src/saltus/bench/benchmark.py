@@ -28,7 +28,7 @@ from saltus.errors import (
 from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
 from saltus.pddl.signature import check_signature
-from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, fallback_note, policy_file_for
+from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_PLAY, FALLBACK_TREES, fallback_note, policy_file_for
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import PlanJob, Runner
@@ -113,7 +113,8 @@ def with_policy(suite: Suite, job: PlanJob, warn: Callable[[str], None]) -> Plan
         if job.policy != AUTO:
             raise
         warn(fallback_note(parse_domain(Source.from_file(suite.domain))))
-        return replace(job, policy=FALLBACK, lookahead=(*FALLBACK_LOOKAHEAD.settings, *job.lookahead), device="cpu")
+        play = (*FALLBACK_PLAY.settings, *job.play)
+        return replace(job, policy=FALLBACK, lookahead=FALLBACK_TREES.settings, play=play, device="cpu")
 
 
 def policy_for(suite: Suite, job: PlanJob) -> str:

@@ -21,6 +21,7 @@ from saltus.cli.options import (
     Lookahead,
     MaxJumps,
     MemoryLimit,
+    Play,
     Protocol,
     Ray,
     Search,
@@ -30,7 +31,7 @@ from saltus.cli.options import (
     check_device,
     limits_of,
     lookahead_of,
-    protocol_of,
+    play_of,
     search_of,
 )
 from saltus.cli.plan import Improve
@@ -81,6 +82,7 @@ def bench(
     ] = None,
     seed: Seed = 0,
     lookahead: Lookahead = None,
+    play: Play = None,
     ray: Ray = None,
 ) -> int:
     """Run a policy on every problem of some suites, each in a process of its own, and record the results.
@@ -104,18 +106,18 @@ def bench(
     job: PlanJob
     if planner == LamaJob.planner:
         find_driver()
-        if search is not None or policy != AUTO or lookahead:
+        if search is not None or policy != AUTO or lookahead or play:
             raise ConfigurationError(
-                "--planner lama cannot be combined with --policy, --search, --greedy or --lookahead"
+                "--planner lama cannot be combined with --policy, --search, --greedy, --lookahead or --play"
             )
         job = LamaJob("", "", limits=limits, device="cpu", seed=seed, threads=share, improve=improve)
     elif planner == WLGooseJob.planner:
         find_wlplan()
         if policy == AUTO:
             raise ConfigurationError("--planner wl-goose needs --policy: a model file, or a folder with DOMAIN.json")
-        if search is not None or improve or lookahead:
+        if search is not None or improve or lookahead or play:
             raise ConfigurationError(
-                "--planner wl-goose cannot be combined with --search, --greedy, --improve or --lookahead"
+                "--planner wl-goose cannot be combined with --search, --greedy, --improve, --lookahead or --play"
             )
         job = WLGooseJob("", "", policy=policy, limits=limits, device="cpu", seed=seed, threads=share)
     else:
@@ -126,10 +128,10 @@ def bench(
             limits=limits,
             search=search_of(search, protocol),
             improve=improve,
-            take_goals=protocol_of(protocol).take_goals,
             device=find_device(device) if policy not in YARDSTICKS else "cpu",
             seed=seed,
-            lookahead=lookahead_of(lookahead, policy).settings,
+            lookahead=lookahead_of(lookahead, policy),
+            play=play_of(play, protocol),
             threads=share,
         )
     trials = make_trials(

@@ -10,8 +10,9 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.inspect import read_task
-from saltus.cli.options import DomainFile, Lookahead, ProblemFile, Seed, lookahead_of
+from saltus.cli.options import DomainFile, Lookahead, Play, ProblemFile, Protocol, Seed, lookahead_of, play_of
 from saltus.errors import NoPolicyError
+from saltus.lookahead import TreeSpec
 
 if TYPE_CHECKING:
     from saltus.policy import Step
@@ -31,6 +32,8 @@ def explain(
     per_depth: Annotated[int, typer.Option(help="Number of nodes shown per depth, best first.", min=1)] = 8,
     seed: Seed = 0,
     lookahead: Lookahead = None,
+    protocol: Protocol = "open",
+    play: Play = None,
 ) -> None:
     """Write a page that steps through a policy's rollout: trees, Q-values, jumps, goals.
 
@@ -44,15 +47,22 @@ def explain(
     from saltus.report.explain import ending_text, explain_page, trace
     from saltus.report.html import write_page
 
-    spec = lookahead_of(lookahead, policy)
+    trees, rules = lookahead_of(lookahead, policy), play_of(play, protocol)
     task = read_task(domain, problem)
     try:
-        chosen, name = open_policy(policy, task.domain, device="cpu", seed=seed, lookahead=spec if lookahead else None)
+        chosen, name = open_policy(
+            policy,
+            task.domain,
+            device="cpu",
+            seed=seed,
+            lookahead=TreeSpec.of(trees) if trees else None,
+            play=rules,
+        )
     except NoPolicyError:
         if policy != AUTO:
             raise
         output.warning(fallback_note(task.domain))
-        chosen, name = fallback_policy(seed, spec.roles)
+        chosen, name = fallback_policy(seed, rules)
     terminal = output.error_console()
     if terminal.is_terminal:
         with terminal.status(Text("looking ahead")) as status:

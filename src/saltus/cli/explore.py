@@ -21,8 +21,9 @@ from saltus.files import write_whole
 from saltus.lookahead import (
     KINDS,
     ROOT_SUCCESSORS,
-    LookaheadSpec,
     LookaheadTree,
+    PlaySpec,
+    TreeSpec,
     count_actions,
     random_action,
     successor_state,
@@ -32,7 +33,8 @@ from saltus.lookahead.free_moves import find_free_moves
 from saltus.lookahead.spec import GOAL_IDENTITIES
 from saltus.task import Task, find_suites
 
-DEFAULTS = LookaheadSpec()
+DEFAULTS = TreeSpec()
+LIMITS = PlaySpec()
 
 
 def lookahead(
@@ -64,12 +66,12 @@ def lookahead(
     max_better: Annotated[
         int | None,
         typer.Option(help="Stop growing once this many states have more goals than the root (default: never)."),
-    ] = DEFAULTS.max_better,
+    ] = LIMITS.max_better,
     max_encoded: Annotated[
         int | None,
         typer.Option(help="Maximum number of nodes kept for the network, not counting the root (default: all)."),
-    ] = DEFAULTS.max_encoded,
-    max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = DEFAULTS.max_nodes,
+    ] = LIMITS.max_encoded,
+    max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = LIMITS.max_nodes,
     json: Json = False,
 ) -> None:
     """Run a lookahead from the initial state and show the size of its tree.
@@ -86,7 +88,7 @@ def lookahead(
 
         saltus lookahead examples/gardener/domain.pddl examples/gardener/large.pddl --free-moves
     """
-    spec = LookaheadSpec(
+    spec = TreeSpec(
         kind=kind,
         width=width,
         capacity=capacity,
@@ -96,21 +98,19 @@ def lookahead(
         expand_root_successors=expand_root_successors,
         keep_root_successors=keep_root_successors,
         free_moves=free_moves,
-        max_better=max_better,
-        max_encoded=max_encoded,
-        max_nodes=max_nodes,
     )
+    limits = PlaySpec(max_better=max_better, max_encoded=max_encoded, max_nodes=max_nodes)
     task = read_task(domain, problem)
     # The time below excludes copying the task to the kernel and finding free moves, which happens here.
-    run_lookahead(task, spec=LookaheadSpec(kind="flat", free_moves=free_moves, max_nodes=1))
+    run_lookahead(task, spec=TreeSpec(kind="flat", free_moves=free_moves), play=PlaySpec(max_nodes=1))
     start = time.perf_counter()
-    tree = run_lookahead(task, spec=spec)
+    tree = run_lookahead(task, spec=spec, play=limits)
     seconds = time.perf_counter() - start
     if json:
         names = {"kind": spec.kind, "width": spec.width, "free_moves": spec.free_moves}
         output.print_json({**names, **tree_figures(tree), "seconds": seconds})
     else:
-        show_tree(tree, spec, seconds)
+        show_tree(tree, max_nodes, seconds)
 
 
 def tree_figures(tree: LookaheadTree) -> dict[str, object]:
@@ -132,8 +132,9 @@ def tree_figures(tree: LookaheadTree) -> dict[str, object]:
     }
 
 
-def show_tree(tree: LookaheadTree, spec: LookaheadSpec, seconds: float) -> None:
+def show_tree(tree: LookaheadTree, max_nodes: int, seconds: float) -> None:
     """Prints the size of a tree and a chart of its depths."""
+    spec = tree.spec
     console = output.console()
     console.print(Text.assemble((spec.label, "bold"), " from the initial state of ", (tree.task.name, "bold")))
     console.print(f"{len(tree):,} nodes, {tree.novel_count:,} novel, {tree.generated:,} actions generated")
@@ -142,7 +143,7 @@ def show_tree(tree: LookaheadTree, spec: LookaheadSpec, seconds: float) -> None:
     longest = f" (up to {plural(int(tree.length.max()), 'action')})" if spec.free_moves else ""
     console.print(f"depth {int(tree.depth.max())}{longest}, {reached}, {seconds * 1000:.3f} ms")
     if tree.truncated:
-        reason = "--max-nodes" if len(tree) + tree.left_out >= spec.max_nodes else "memory"
+        reason = "--max-nodes" if len(tree) + tree.left_out >= max_nodes else "memory"
         console.print(Text.assemble(("the tree was truncated", "bold red"), f" ({reason})"))
     if tree.stopped:
         console.print("the tree stopped growing (--max-better)")

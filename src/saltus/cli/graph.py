@@ -16,7 +16,7 @@ from saltus.cli.options import DomainFile, ProblemFile
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
 from saltus.graph.encodings import DEPTH_UNITS, ENCODING_TEXT
-from saltus.lookahead import KINDS, LookaheadSpec, LookaheadTree, lookahead
+from saltus.lookahead import KINDS, LookaheadTree, PlaySpec, TreeSpec, lookahead
 
 FORMATS = {"text": 2_000_000, "json": 2_000_000, "dot": 1_000, "svg": 1_000}
 """Formats, and the default limit on nodes and atoms in each."""
@@ -32,7 +32,7 @@ def graph(
     encoding: Annotated[str, typer.Option(help=f"Encoding. {ENCODING_TEXT}.")] = DEFAULTS.kind,
     kind: Annotated[
         str | None,
-        typer.Option(help=f"Lookahead: one of {', '.join(KINDS)} (default: {LookaheadSpec().kind}; flat for {FLAT})."),
+        typer.Option(help=f"Lookahead: one of {', '.join(KINDS)} (default: {TreeSpec().kind}; flat for {FLAT})."),
     ] = None,
     depth_nodes: Annotated[
         bool, typer.Option(help=f"Add nodes for the depths of the tree ({TREE} only).")
@@ -50,7 +50,7 @@ def graph(
     negative_goals: Annotated[
         bool, typer.Option(help="Add relations for negated goal literals.")
     ] = DEFAULTS.negative_goals,
-    max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = LookaheadSpec().max_nodes,
+    max_nodes: Annotated[int, typer.Option(help="Maximum number of nodes in the tree.")] = PlaySpec().max_nodes,
     format: Annotated[  # noqa: A002 (the name of the option)
         str, typer.Option(help=f"One of {', '.join(FORMATS)}; svg needs Graphviz.")
     ] = "text",
@@ -82,9 +82,9 @@ def graph(
         derived=derived,
         negative_goals=negative_goals,
     )
-    search = LookaheadSpec(kind=kind or spec.default_lookahead, max_nodes=max_nodes)
+    search = TreeSpec(kind=kind or spec.default_lookahead)
     task = read_task(domain, problem)
-    tree = lookahead(task, spec=search)
+    tree = lookahead(task, spec=search, play=PlaySpec(max_nodes=max_nodes))
     limit = limit or FORMATS[format]
     graph_count = 1 if spec.is_joint else len(tree)
     check_size(graph_count * (len(task.objects) + sum(map(len, task.static_atoms))), format, limit)

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from saltus.errors import ConfigurationError, shorten
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.model.device import DEVICES
 from saltus.policy.amounts import MEGABYTES, amount, seconds_of
-from saltus.policy.catalogue import YARDSTICK_NAMES, check_lookahead
+from saltus.policy.catalogue import check_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
 from saltus.process import PlanJob
 
@@ -46,7 +46,16 @@ Lookahead = Annotated[
         "--lookahead",
         metavar="KEY=VALUE",
         help="Change the trees of the yardsticks random and goal-count, such as free_moves=true or kind=iw (can be"
-        " repeated). For every policy: roles=8, for problems with thousands of similar objects.",
+        " repeated).",
+    ),
+]
+Play = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--play",
+        metavar="KEY=VALUE",
+        help="Change how a policy plays, such as roles=8 for problems with thousands of similar objects, dead_ends=true"
+        " or goals_in_sight=1 (can be repeated).",
     ),
 ]
 Search = Annotated[
@@ -75,12 +84,17 @@ def search_of(search: bool | None, protocol: str) -> bool:
     return protocol_of(protocol).search if search is None else search
 
 
-def lookahead_of(settings: Sequence[str] | None, policy: str) -> LookaheadSpec:
-    """The default lookahead with changes: for a yardstick any, for other policies `roles`."""
-    spec = LookaheadSpec.of(settings or ())
-    if settings and policy not in YARDSTICK_NAMES:
-        check_lookahead(policy, spec)
-    return spec
+def lookahead_of(settings: Sequence[str] | None, policy: str) -> tuple[str, ...]:
+    """What differs from the default lookahead; only yardsticks take another."""
+    check_lookahead(policy, TreeSpec.of(settings) if settings else None)
+    return TreeSpec.of(settings or ()).settings
+
+
+def play_of(settings: Sequence[str] | None, protocol: str) -> tuple[str, ...]:
+    """How the policy plays: what the protocol says, then what is asked for."""
+    found = (*protocol_of(protocol).play, *(settings or ()))
+    PlaySpec.of(found)  # reports a wrong one
+    return found
 
 
 def adapted(job: PlanJob, protocol: str, time: str | None) -> PlanJob:

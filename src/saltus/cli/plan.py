@@ -22,6 +22,7 @@ from saltus.cli.options import (
     Lookahead,
     MaxJumps,
     MemoryLimit,
+    Play,
     ProblemFile,
     Protocol,
     Search,
@@ -32,14 +33,14 @@ from saltus.cli.options import (
     check_device,
     limits_of,
     lookahead_of,
-    protocol_of,
+    play_of,
     search_of,
 )
 from saltus.cli.plan_writer import PlanWriter
 from saltus.cli.progress import fitting
 from saltus.cli.standard_input import input_name, plain_files
 from saltus.errors import ConfigurationError, plural
-from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_LOOKAHEAD, RUN_POLICY, numbered_files
+from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_PLAY, FALLBACK_TREES, RUN_POLICY, numbered_files
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
 from saltus.process import Message, PlanJob, PlanResult, run_job
@@ -81,6 +82,7 @@ def plan(
     threads: Threads = None,
     seed: Seed = 0,
     lookahead: Lookahead = None,
+    play: Play = None,
     strict: Strict = False,
     json: Json = False,
 ) -> int:
@@ -111,10 +113,10 @@ def plan(
         limits=limits_of(protocol, time_limit, memory_limit, max_jumps),
         search=search_of(search, protocol),
         improve=improve,
-        take_goals=protocol_of(protocol).take_goals,
         device=device,
         seed=seed,
-        lookahead=lookahead_of(lookahead, policy).settings,
+        lookahead=lookahead_of(lookahead, policy),
+        play=play_of(play, protocol),
         threads=threads,
         strict=strict,
     )
@@ -181,7 +183,8 @@ def ipc_plan(
         improve=improve,
         device=device,
         seed=seed,
-        lookahead=FALLBACK_LOOKAHEAD.settings,
+        lookahead=FALLBACK_TREES.settings,
+        play=FALLBACK_PLAY.settings,
         threads=threads,
     )
     writer = PlanWriter(plan_file, numbered=numbered)

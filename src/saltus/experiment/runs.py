@@ -175,7 +175,7 @@ def policy_digest(path: Path) -> str:
     same digest as one that was not.
     """
     description, weights = load_weights(path)
-    parts = {name: asdict(getattr(description, name)) for name in ("encoding", "lookahead", "model", "cost")}
+    parts = {name: asdict(getattr(description, name)) for name in ("encoding", "lookahead", "play", "model", "cost")}
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode())
     for name, value in sorted(weights.items()):
         digest.update(f"{name} {value.dtype} {value.shape}".encode() + value.tobytes())

@@ -119,6 +119,8 @@ class System:
     """Time limit for the optimal plan of a training problem, from which a planner learns."""
     lookahead: tuple[str, ...] = ()
     """Lookahead of a yardstick: `key=value`."""
+    play: tuple[str, ...] = ()
+    """What is to be changed of how the policy plays: `key=value`."""
     slots: int = 1
     """Runs of a contest side by side; it takes the place of as many runs."""
     training: Training = field(default_factory=Training)
@@ -284,6 +286,7 @@ NEEDS = {
     "slots": ("contest",),
     "plan_time": ("planner",),
     "lookahead": ("policy",),
+    "play": (*TRAINED, "policy"),
     "search": (*TRAINED, "policy"),
 }
 """Keys that make sense for some kinds of systems only."""
@@ -317,6 +320,7 @@ def _system(
         planner=table.choice("planner", PLANNERS, "") or None,
         plan_seconds=_plan_seconds(table),
         lookahead=table.texts("lookahead"),
+        play=table.texts("play"),
         slots=table.whole("slots", None) or 1,
         search=table.flag("search", testing.search),
         seeds=_seeds(table, seeds if is_trained else DEFAULT_SEEDS),

@@ -91,7 +91,7 @@ def trials_of(spec: ExperimentSpec, planned: PlannedTrials, warn: Callable[[str]
             limits=testing.limits,
             search=system.search,
             improve=testing.improve,
-            take_goals=testing.rules.take_goals,
+            play=(*testing.rules.play, *system.play),
             device="cpu" if policy in YARDSTICK_NAMES else find_device(spec.machines.test_device),
             seed=planned.seed,
             lookahead=system.lookahead,

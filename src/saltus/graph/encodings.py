@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from saltus.errors import ConfigurationError
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 
 NULLARY = ("world", "drop")
 """How atoms without arguments are treated."""
@@ -73,7 +73,7 @@ class Encoding:
         return self.candidate is Candidate.ACTION_NODE
 
 
-def method_name(lookahead: LookaheadSpec, encoding: EncodingSpec) -> str:
+def method_name(lookahead: TreeSpec, encoding: EncodingSpec) -> str:
     """Name of a method, a lookahead with an encoding: aiw-ad as in the paper, aiw-ad-free modulo free moves."""
     return f"{lookahead.kind}-{encoding.kind}{'-free' if lookahead.free_moves else ''}"
 
@@ -163,7 +163,7 @@ class EncodingSpec:
     @property
     def default_lookahead(self) -> str:
         """Kind of lookahead to use where none is asked for."""
-        return "flat" if self.parts.needs_flat_lookahead else LookaheadSpec().kind
+        return "flat" if self.parts.needs_flat_lookahead else TreeSpec().kind
 
     def check_lookahead(self, kind: str) -> None:
         """Raises a `ConfigurationError` if the encoding cannot express trees of this kind of lookahead."""

@@ -18,14 +18,15 @@ import numpy as np
 from saltus.grow.draft import Atom, Draft
 from saltus.grow.guides import Guide, GuidedPolicy
 from saltus.grow.rules import Rules
-from saltus.lookahead import LookaheadSpec, is_dead_end, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead
 from saltus.lookahead.actions import successor_state
 from saltus.policy.policies import GoalCountPolicy
 from saltus.policy.rollout import Policy
 from saltus.policy.search import JumpSearch
 from saltus.task import Action, Goal, State, Task
 
-SPEC = LookaheadSpec(kind="iw", free_moves=True, max_better=32, max_nodes=20_000)
+TREES = TreeSpec(kind="iw", free_moves=True)
+PLAY = PlaySpec(max_better=32, max_nodes=20_000)
 """Trees of the search and of walks."""
 
 MOST_WORK = 40_000_000
@@ -86,7 +87,7 @@ def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] =
         task, task.initial_state, task.goal, work=DEAD_END_WORK, ground_atoms=DEAD_END_WORK
     ):
         return Found(None, None)
-    policy = GoalCountPolicy(np.random.default_rng(seed), SPEC)
+    policy = GoalCountPolicy(np.random.default_rng(seed), TREES, PLAY)
     first = _Search(task, MOST_WORK, check).run([task.goal], policy, MOST_DECISIONS)
     if first.plan is not None:
         return first
@@ -99,7 +100,7 @@ def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] =
         for atoms in order:
             reached += [task.encode(atom[0] - draft.relations.goal, atom[1:]) for atom in atoms]
             stages.append(Goal(reached))
-        policy = GoalCountPolicy(np.random.default_rng(seed), SPEC)
+        policy = GoalCountPolicy(np.random.default_rng(seed), TREES, PLAY)
         staged = search.run([*stages[:-1], task.goal], policy, MOST_DECISIONS)
         if staged.plan is not None:
             return staged
@@ -198,7 +199,7 @@ def walk(task: Task, rng: random.Random, jumps: int, check: Callable[[], None] =
     reached: list[Reached] = []
     for _ in range(jumps):
         check()
-        tree = lookahead(task, state, SPEC, task.goal)
+        tree = lookahead(task, state, TREES, task.goal, PLAY)
         if len(tree) < 2:
             break
         node = rng.randrange(1, len(tree))

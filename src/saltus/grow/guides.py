@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree
+from saltus.lookahead import LookaheadTree, TreeSpec
 from saltus.policy.policies import Yardstick
 
-SPEC = LookaheadSpec(kind="flat", free_moves=True)
+SPEC = TreeSpec(kind="flat", free_moves=True)
 """Trees of a guided search: the successors of a state, so that nothing is passed by."""
 
 

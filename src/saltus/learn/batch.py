@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, GraphBatch, QueryGraphs, Vocabulary, encode_queries, join
 from saltus.learn.experience import Final, Transition
-from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
+from saltus.lookahead import LookaheadTree, PlaySpec, Situation, TreeSpec, lookahead_batch
 from saltus.task import Goal, State, Task
 
 
@@ -128,7 +128,8 @@ class BatchMaker:
     def __init__(
         self,
         tasks: Sequence[Task],
-        lookahead: LookaheadSpec,
+        lookahead: TreeSpec,
+        play: PlaySpec,
         vocabulary: Vocabulary,
         encoding: EncodingSpec,
         *,
@@ -136,6 +137,8 @@ class BatchMaker:
     ) -> None:
         self.tasks = tasks
         self.lookahead = lookahead
+        self.play = play
+        """What limits the trees."""
         self.vocabulary = vocabulary
         self.encoding = encoding
         self.threads = threads
@@ -213,7 +216,9 @@ class BatchMaker:
                 found[key] = self._known.get(key)
                 if found[key] is None:
                     missing[key] = Situation(self.tasks[number], state, goal)
-        made = lookahead_batch(list(missing.values()), self.lookahead, threads=self.threads) if missing else []
+        made = (
+            lookahead_batch(list(missing.values()), self.lookahead, self.play, threads=self.threads) if missing else []
+        )
         for (key, situation), tree in zip(missing.items(), made, strict=True):
             found[key] = self._known[key] = EncodedTree(tree, situation.goal)
         return [entry for key in keys if (entry := found[key]) is not None]

@@ -11,7 +11,7 @@ from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.learn.batch import TrainingBatch, batch_of
 from saltus.learn.experience import Final, Transition
-from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
+from saltus.lookahead import LookaheadTree, PlaySpec, Situation, TreeSpec, lookahead_batch
 from saltus.task import Task
 
 PlainTrees = tuple[LookaheadTree, int, LookaheadTree | None]
@@ -19,7 +19,11 @@ PlainTrees = tuple[LookaheadTree, int, LookaheadTree | None]
 
 
 def trees_of(
-    tasks: Sequence[Task], transitions: Sequence[Transition], spec: LookaheadSpec, threads: int | None = None
+    tasks: Sequence[Task],
+    transitions: Sequence[Transition],
+    spec: TreeSpec,
+    play: PlaySpec,
+    threads: int | None = None,
 ) -> list[PlainTrees]:
     """Trees of transitions.
 
@@ -29,12 +33,12 @@ def trees_of(
     going = [t for t in transitions if t.final is Final.NO]
     situations = [Situation(tasks[t.task], t.state, t.goal) for t in transitions]
     situations += [Situation(tasks[t.task], t.successor, t.goal) for t in going]
-    made = lookahead_batch(situations, spec, threads=threads)
+    made = lookahead_batch(situations, spec, play, threads=threads)
     now, after = made[: len(transitions)], iter(made[len(transitions) :])
     nodes = [tree.find(t.successor) for tree, t in zip(now, transitions, strict=True)]
     absent = [i for i, node in enumerate(nodes) if node <= 0]
     situations = [Situation(tasks[t.task], t.state, t.tree_goal) for t in (transitions[i] for i in absent)]
-    for i, tree in zip(absent, lookahead_batch(situations, spec, threads=threads), strict=True):
+    for i, tree in zip(absent, lookahead_batch(situations, spec, play, threads=threads), strict=True):
         now[i], nodes[i] = tree, tree.find(transitions[i].successor)
         if nodes[i] <= 0:
             raise SaltusError("the successor of a transition is missing from its own lookahead tree")
@@ -49,14 +53,15 @@ def make_training_batch(
     tasks: Sequence[Task],
     transitions: Sequence[Transition],
     weight: NDArray[np.floating],
-    lookahead: LookaheadSpec,
+    lookahead: TreeSpec,
+    play: PlaySpec,
     vocabulary: Vocabulary,
     encoding: EncodingSpec,
     *,
     threads: int | None = None,
 ) -> TrainingBatch:
     """Batch of transitions with these importance weights."""
-    trees = trees_of(tasks, transitions, lookahead, threads)
+    trees = trees_of(tasks, transitions, lookahead, play, threads)
     return encode_trees(trees, transitions, weight, vocabulary, encoding, threads=threads)
 
 

@@ -36,11 +36,11 @@ MOST_ENCODED = 10_000
 """Nodes of a tree that the network sees. A limit that large problems run into costs the policy its way: what it learned
 to choose may be what was left out."""
 
-SHORT_TREES = ("lookahead.max_better=32", "lookahead.max_encoded=2000")
+SHORT_TREES = ("play.max_better=32", "play.max_encoded=2000")
 """Limits on trees that the winner keeps to if it plays no worse with them."""
 
 SHARED = (
-    f"lookahead.max_encoded={MOST_ENCODED}",
+    f"play.max_encoded={MOST_ENCODED}",
     "training.validation_problems=24",
     "training.larger_problems=12",
     "training.far_problems=4",
@@ -103,7 +103,7 @@ class Candidate:
     @property
     def sees_one_goal(self) -> bool:
         """Whether it is a variant that `with_one_goal` made, or one of that."""
-        return bool(self.start) and self.configuration.lookahead.goals_in_sight == 1
+        return bool(self.start) and self.configuration.play.goals_in_sight == 1
 
     @property
     def has_short_trees(self) -> bool:
@@ -113,7 +113,7 @@ class Candidate:
     @property
     def looks_for_dead_ends(self) -> bool:
         """Whether dead ends are looked for."""
-        return self.configuration.lookahead.dead_ends == "relaxed"
+        return self.configuration.play.dead_ends
 
     def restarted(self) -> Candidate:
         """The same candidate with another seed."""
@@ -121,25 +121,25 @@ class Candidate:
 
     def with_frozen_goals(self) -> Candidate | None:
         """The candidate's policy, to go on with frozen goals; None if it has them, or cannot have them."""
-        return self._variant("-frozen", "lookahead.frozen_goals=strong")
+        return self._variant("-frozen", "play.frozen_goals=strong")
 
     def with_one_goal(self) -> Candidate | None:
         """The candidate's policy with one missing goal in sight at a time; None if the user's settings say how many, or
         exclude it."""
-        if self.configuration.lookahead.goals_in_sight is not None:
+        if self.configuration.play.goals_in_sight is not None:
             return None
-        return self._variant(ONE_GOAL, "lookahead.goals_in_sight=1")
+        return self._variant(ONE_GOAL, "play.goals_in_sight=1")
 
     def with_short_trees(self) -> Candidate | None:
         """The candidate's policy with smaller trees; None if the user's settings limit them."""
-        spec = self.configuration.lookahead
+        spec = self.configuration.play
         if spec.max_better is not None or spec.max_encoded != MOST_ENCODED:
             return None
         return self._variant(SHORT, *SHORT_TREES)
 
     def with_roles(self) -> Candidate | None:
         """The candidate's policy with few objects of every role; None if it has that already, or cannot have it."""
-        return self._variant(FEW, f"lookahead.roles={SHOWN_PER_ROLE}")
+        return self._variant(FEW, f"play.roles={SHOWN_PER_ROLE}")
 
     def _variant(self, suffix: str, *settings: str) -> Candidate | None:
         found = Candidate(f"{self.name}{suffix}", self.config, (*self.settings, *settings), self.seed, self.name)

@@ -24,7 +24,8 @@ from saltus.errors import ConfigurationError, InputError, shorten, suggestion
 from saltus.files import SETTINGS_BYTES, read_whole
 from saltus.graph import EncodingSpec
 from saltus.graph.encodings import method_name
-from saltus.lookahead import UNITS, LookaheadSpec
+from saltus.lookahead import UNITS, PlaySpec, TreeSpec
+from saltus.lookahead.spec import split_older
 from saltus.model import ModelSpec
 
 HINDSIGHT = ("lifted", "propositional", "state", "off")
@@ -86,9 +87,6 @@ class TrainingSpec:
     """Temperature at the end of its linear schedule. A key: one of the authors' values."""
     temperature_episodes: int = 1000
     """Length of the schedule of the temperature; after that the end value holds."""
-    take_goals: bool = False
-    """Whether exploration jumps to a goal state whenever the tree contains one. A key: off in every configuration,
-    since the paper explores by Boltzmann's rule alone. `validation_takes_goals` is the same for validation."""
     cost: str = "jumps"
     """What a jump costs, and so what Q-values count: jumps: 1 (the paper); actions: its number of actions; costs: the
     sum of its action costs (1 per action in problems without costs). Policy files say which it was. A key: short or
@@ -183,9 +181,6 @@ class TrainingSpec:
     validation_limit: float = 0.0
     """Longest time of a validation in seconds, 0 for no limit: problems that are not solved by then count as unsolved.
     A key: a policy that wanders through large problems would take up the time of the run."""
-    # Departure: as in planning, and for the same reason (`policy/rollout.py`).
-    validation_takes_goals: bool = True
-    """Whether validation takes a goal state of the tree whatever its Q-value, as planning does (the paper: false)."""
     generated_problems: int = 0
     """Generated training problems in addition to the given ones and no larger than the largest of them; see
     `problems_from`."""
@@ -293,15 +288,16 @@ class TrainingSpec:
 class Configuration:
     """A whole configuration, one field per section."""
 
-    lookahead: LookaheadSpec = field(default_factory=LookaheadSpec)
+    lookahead: TreeSpec = field(default_factory=TreeSpec)
+    play: PlaySpec = field(default_factory=PlaySpec)
     encoding: EncodingSpec = field(default_factory=EncodingSpec)
     model: ModelSpec = field(default_factory=ModelSpec)
     training: TrainingSpec = field(default_factory=TrainingSpec)
 
     def __post_init__(self) -> None:
         self.encoding.check_lookahead(self.lookahead.kind)
-        if self.training.plan_starts and self.lookahead.goals_in_sight is not None:
-            raise ConfigurationError("training: plan_starts and lookahead.goals_in_sight exclude each other")
+        if self.training.plan_starts and self.play.goals_in_sight is not None:
+            raise ConfigurationError("training: plan_starts and play.goals_in_sight exclude each other")
         if self.training.layers_least > self.model.layers:
             raise ConfigurationError(
                 f"training: layers_least is {self.training.layers_least}, more than model.layers, {self.model.layers}"
@@ -314,7 +310,8 @@ class Configuration:
 
 
 SECTIONS: dict[str, type[Any]] = {
-    "lookahead": LookaheadSpec,
+    "lookahead": TreeSpec,
+    "play": PlaySpec,
     "encoding": EncodingSpec,
     "model": ModelSpec,
     "training": TrainingSpec,
@@ -373,6 +370,17 @@ def configuration_of(values: Mapping[str, Mapping[str, Any]]) -> Configuration:
     return Configuration(**sections)
 
 
+def from_older(values: Values) -> Values:
+    """Values of an earlier version, whose keys of play stood in other sections; those of this version as they are."""
+    if "play" in values:
+        return values
+    trees, play = split_older(values.get("lookahead", {}))
+    training = {key: value for key, value in values.get("training", {}).items() if key != "take_goals"}
+    if "validation_takes_goals" in training:
+        play["take_goals"] = training.pop("validation_takes_goals")
+    return {**values, "lookahead": trees, "play": play, "training": training}
+
+
 def plain_values(configuration: Configuration) -> Values:
     """All values by section; the inverse of `configuration_of`."""
     return asdict(configuration)
@@ -428,10 +436,17 @@ def _make(kind: type[Spec], section: str, values: Mapping[str, Any]) -> Spec:
     checked: dict[str, Any] = {}
     for key, value in values.items():
         if key not in known:
-            hint = suggestion(key, known) or f"; it has {', '.join(known)}"
-            raise ConfigurationError(f"{section}: unknown key {key!r}{hint}")
+            raise ConfigurationError(f"{section}: unknown key {key!r}{_hint(section, key, known)}")
         checked[key] = _typed(section, key, value, hints[key])
     return kind(**checked)
+
+
+def _hint(section: str, key: str, known: list[str]) -> str:
+    """What to say about a key that a section does not have."""
+    others = [name for name, kind in SECTIONS.items() if name != section and key in kind.__dataclass_fields__]
+    if others:
+        return f": it is a key of {' and '.join(others)}"
+    return suggestion(key, known) or f"; it has {', '.join(known)}"
 
 
 def _typed(section: str, key: str, value: Any, hint: Any) -> Any:

@@ -218,7 +218,7 @@ def final_for(
         until = time.monotonic() + seconds
         grown_by = time.monotonic() + GROWING_FINAL * seconds
         tasks = final_tasks(problems, configuration, grown, lambda: time.monotonic() >= grown_by)
-        play = Player(device, threads, spec.validation_jumps, spec.cost, take_goals=spec.validation_takes_goals)
+        play = Player(device, threads, spec.validation_jumps, spec.cost)
         is_lean = wants_lean(problems, configuration)
         return hold_final(entrants, tasks, until - time.monotonic(), play, is_lean=is_lean, tell=tell)
 

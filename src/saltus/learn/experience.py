@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.learn.config import TrainingSpec
-from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, lookahead
+from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec, lookahead
 from saltus.lookahead.cost import mean_cost
-from saltus.policy import Boltzmann, DeadEndRule, Ending, Policy, Rollout, run_rollouts
-from saltus.policy.rollout import DeadEnds
+from saltus.policy import Admissible, Boltzmann, Ending, Policy, Rollout, play, run_rollouts
 from saltus.policy.search import JumpSearch, SearchNode
-from saltus.policy.sight import GoalsInSight
 from saltus.task import Goal, State, Task
 
 SCALED_BY = 100
@@ -69,15 +67,15 @@ class Trajectory:
     """Cost of each jump."""
 
 
-def jump_cost(spec: TrainingSpec, tasks: Sequence[Task], trees: LookaheadSpec) -> JumpCost:
+def jump_cost(spec: TrainingSpec, tasks: Sequence[Task], trees: TreeSpec, limits: PlaySpec) -> JumpCost:
     """What a run counts. Without a given scale, the mean jump from an initial state to a state of its tree costs 1.
 
     It depends on the tasks alone, not on the policy, and so is the same when the run is resumed.
     """
     if spec.cost == "jumps":
         return JUMPS
-    scale = spec.cost_scale or mean_cost((lookahead(task, spec=trees) for task in tasks[:SCALED_BY]), spec.cost)
-    return JumpCost(spec.cost, scale, spec.cost_per_jump)
+    made = (lookahead(task, spec=trees, play=limits) for task in tasks[:SCALED_BY])
+    return JumpCost(spec.cost, spec.cost_scale or mean_cost(made, spec.cost), spec.cost_per_jump)
 
 
 def collect(
@@ -87,7 +85,6 @@ def collect(
     *,
     horizon: int,
     temperature: float,
-    take_goals: bool,
     rng: np.random.Generator,
     cost: JumpCost = JUMPS,
     starts: Sequence[State] | None = None,
@@ -99,18 +96,10 @@ def collect(
     several one after the other, each to the goals that it saw then. `check` is called before every jump; what it raises
     ends them all.
     """
-    chooser = Boltzmann(temperature, rng)
-    dead_end_rule = DeadEndRule.when_exploring(policy.lookahead)
+    explorer = Boltzmann(temperature, rng)
     starts = [tasks[number].initial_state for number in numbers] if starts is None else starts
     rollouts = [
-        Rollout(
-            tasks[number],
-            chooser,
-            state=state,
-            take_goals=take_goals,
-            dead_end_rule=dead_end_rule,
-            goals_in_sight=GoalsInSight.of(policy.lookahead, tasks[number].goal, state, rng),
-        )
+        play(policy, tasks[number], state=state, explorer=explorer)
         for number, state in zip(numbers, starts, strict=True)
     ]
     found = [
@@ -162,8 +151,8 @@ def search(
         check()
         return False
 
-    dead_ends = DeadEnds(task, task.goal, policy.lookahead.roles)
-    found = JumpSearch(policy, task, goal=goal, expired=never_expired, dead_ends=dead_ends)
+    tested = Admissible(task, task.goal, policy.play_spec)
+    found = JumpSearch(policy, task, goal=goal, expired=never_expired, tested=tested)
     first = [] if state is None else [found.expand(state, None, ())]
     for node, decision in islice(chain(first, found.run()), decisions):
         check()
@@ -171,7 +160,7 @@ def search(
         last = tree.nearest_goal
         if found.solution is not None and last is not None:
             states, costs = [tree.state_of(last)], [cost.of(tree, last)]
-            if goal is not None and policy.lookahead.dead_ends == "relaxed" and states[0] in dead_ends:
+            if goal is not None and tested.is_avoided(states[0]):
                 return None
             step: SearchNode | None = node
             while step is not None:

@@ -24,8 +24,8 @@ from typing import Protocol
 from saltus.errors import SaltusError, plural
 from saltus.grow.lean import lean
 from saltus.learn.ranking import Standing, length, problems, solved
-from saltus.learn.validation import Validation, jump_limit, rollout_of
-from saltus.policy import Ending, LearnedPolicy, run_rollouts
+from saltus.learn.validation import Validation, jump_limit
+from saltus.policy import Ending, LearnedPolicy, play, run_rollouts
 from saltus.task import Action, Task
 
 NEAR = 0.05
@@ -277,21 +277,19 @@ def _ranked(records: Sequence[_Record]) -> list[_Record]:
 class Player:
     """Plays problems with policies from files, greedily, as validations do."""
 
-    def __init__(self, device: str, threads: int, least_jumps: int, unit: str, *, take_goals: bool = True) -> None:
+    def __init__(self, device: str, threads: int, least_jumps: int, unit: str) -> None:
         self.device = device
         self.threads = threads
         self.least_jumps = least_jumps
         self.unit = unit
         """What lengths count: actions or costs."""
-        self.take_goals = take_goals
-        """Whether every goal state that is seen is taken."""
         self._policy: tuple[Path, LearnedPolicy] | None = None
 
     def __call__(self, entrant: Entrant, task: Task, seconds: float) -> Played:
         """Plays one problem; a rollout that goes on after so many seconds has failed."""
         policy = self._load(entrant.path)
         begun = time.monotonic()
-        rollout = rollout_of(policy, task, take_goals=self.take_goals)
+        rollout = play(policy, task)
         most = jump_limit(task, self.least_jumps)
         actions: list[Action] = []
 

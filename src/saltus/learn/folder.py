@@ -28,7 +28,7 @@ from safetensors.torch import load, save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.files import SETTINGS_BYTES, WriteError, lock, make_folder, read_whole, write_whole
-from saltus.learn.config import Configuration, configuration_of, plain_values
+from saltus.learn.config import Configuration, configuration_of, from_older, plain_values
 from saltus.learn.events import Event
 from saltus.learn.log import log_entry, scalars
 from saltus.learn.saved_state import seconds, whole
@@ -177,7 +177,7 @@ class RunFolder:
             start = read_value(Start | None, values.pop("start", None), "start")
             for section in values:
                 read_value(dict, values[section], section)
-            return RunDescription(problems, seed, configuration_of(values), start)
+            return RunDescription(problems, seed, configuration_of(from_older(values)), start)
         except (DamageError, ConfigurationError) as error:
             raise InputError(f"{path}: damaged: {error}") from error
 
@@ -396,7 +396,9 @@ def save_policy_of(trainer: Trainer, path: Path, record: Mapping[str, Any], warn
     """Saves the current policy; whether that went well."""
     specs = trainer.configuration
     domain = trainer.tasks[0].domain
-    file = PolicyFile.of(trainer.learner.player, domain, specs.encoding, specs.lookahead, record, trainer.cost)
+    file = PolicyFile.of(
+        trainer.learner.player, domain, specs.encoding, specs.lookahead, record, trainer.cost, specs.play
+    )
     try:
         save_policy(path, file)
     except SaltusError as error:

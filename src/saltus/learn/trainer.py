@@ -176,18 +176,24 @@ class Trainer:
         self.vocabulary = Vocabulary.of(tasks[0].domain, configuration.encoding)
         network = make_network(configuration, self.vocabulary, seed)
         self.learner = Learner(network, configuration, device)
-        self.cost = jump_cost(self.spec, self.tasks, configuration.lookahead)
+        self.cost = jump_cost(self.spec, self.tasks, configuration.lookahead, configuration.play)
         """What jumps cost, and so what the policy's Q-values count."""
         self._policy = LearnedPolicy(
             self._scorer(),
             configuration.encoding,
             configuration.lookahead,
             self.vocabulary,
+            play=configuration.play,
             threads=threads,
             cost=self.cost,
         )
         self._batches = BatchMaker(
-            self.tasks, configuration.lookahead, self.vocabulary, configuration.encoding, threads=threads
+            self.tasks,
+            configuration.lookahead,
+            configuration.play,
+            self.vocabulary,
+            configuration.encoding,
+            threads=threads,
         )
         self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
         self.original = Replay(self.spec.replay, self.spec.alpha)
@@ -406,7 +412,6 @@ class Trainer:
             numbers,
             horizon=self.spec.horizon,
             temperature=temperature,
-            take_goals=self.spec.take_goals,
             rng=self.random["exploration"],
             cost=self.cost,
             starts=starts,
@@ -428,10 +433,10 @@ class Trainer:
         """Trajectories found by search, where rollouts failed."""
         spec = self.spec
         failed = [t for t in trajectories if t.ending is not Ending.SOLVED][: spec.searches]
-        in_parts = self.configuration.lookahead.goals_in_sight is not None
+        in_parts = self.configuration.play.goals_in_sight is not None
         guide: Policy = self.policy()
         if spec.search_by == "goal-count":
-            guide = GoalCountPolicy(self.random["search"], self.configuration.lookahead)
+            guide = GoalCountPolicy(self.random["search"], self.configuration.lookahead, self.configuration.play)
         found = (
             search(
                 guide,
@@ -570,9 +575,7 @@ class Trainer:
         return result
 
     def _measure(self, policy: Policy, tasks: Sequence[Task], until: float) -> Coverage:
-        takes_goals = self.spec.validation_takes_goals or policy is not self._policy
-        jumps = self.spec.validation_jumps
-        return measure(policy, tasks, jumps, take_goals=takes_goals, until=until, check=self._check)
+        return measure(policy, tasks, self.spec.validation_jumps, until=until, check=self._check)
 
     def _measure_larger(self, policy: Policy, held_out: Coverage, until: float) -> Coverage:
         """Coverage of the larger problems, those far larger included: they count as unsolved where others are."""
@@ -589,7 +592,8 @@ class Trainer:
         return self._uninterrupted(self._measure_goal_count, interrupt)
 
     def _measure_goal_count(self) -> Validation:
-        policy = GoalCountPolicy(np.random.default_rng(0), self.configuration.lookahead)
+        play = replace(self.configuration.play, take_goals=True)
+        policy = GoalCountPolicy(np.random.default_rng(0), self.configuration.lookahead, play)
         with_larger = self.best is not None and self.best.larger is not None
         held_out = self._measure(policy, self.held_out, math.inf)
         larger = self._measure_larger(policy, held_out, math.inf) if with_larger else None

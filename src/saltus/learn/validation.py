@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from saltus.policy import DeadEndRule, Ending, FrozenGoals, Policy, Rollout, run_rollouts
-from saltus.policy.rollout import DeadEnds
-from saltus.policy.sight import GoalsInSight
+from saltus.policy import Ending, Policy, play, run_rollouts
 from saltus.task import Task
 
 
@@ -57,34 +55,20 @@ def jump_limit(task: Task, least: int) -> int:
     return least + 2 * (len(task.objects) + task.goal.size)
 
 
-def rollout_of(policy: Policy, task: Task, *, take_goals: bool = True) -> Rollout:
-    """A greedy rollout of a policy that plays a task with all that its lookahead asks for."""
-    spec = policy.lookahead
-    return Rollout(
-        task,
-        take_goals=take_goals,
-        dead_end_rule=DeadEndRule.when_playing(spec),
-        dead_ends=DeadEnds(task, task.goal, spec.roles),
-        frozen_goals=FrozenGoals.when_playing(spec, task),
-        goals_in_sight=GoalsInSight.of(spec, task.goal, task.initial_state),
-    )
-
-
 def measure(
     policy: Policy,
     tasks: Sequence[Task],
     least_jumps: int,
     *,
-    take_goals: bool = True,
     until: float = math.inf,
     check: Callable[[], None] = lambda: None,
 ) -> Coverage:
-    """Coverage of greedy rollouts that avoid visited states and, with `take_goals`, take every goal state they see.
+    """Coverage of greedy rollouts, by the rules of the policy.
 
     Rollouts that go on at the time `until` of the monotonic clock have failed; every rollout makes at least one jump.
     `check` is called before every jump; what it raises ends the measurement.
     """
-    rollouts = [rollout_of(policy, task, take_goals=take_goals) for task in tasks]
+    rollouts = [play(policy, task) for task in tasks]
     limits = [jump_limit(task, least_jumps) for task in tasks]
     actions = [0] * len(tasks)
     costs = [0.0] * len(tasks)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from saltus.lookahead.cost import JUMPS, UNITS, JumpCost
     from saltus.lookahead.frozen import keeps_goals
     from saltus.lookahead.search import Situation, lookahead, lookahead_batch
-    from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, LookaheadSpec
+    from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, PlaySpec, TreeSpec
     from saltus.lookahead.tree import LookaheadTree
 else:
     __getattr__ = names_later(
@@ -32,7 +32,7 @@ else:
             "cost": "JUMPS UNITS JumpCost",
             "frozen": "keeps_goals",
             "search": "Situation lookahead lookahead_batch",
-            "spec": "KINDS ROOT_SUCCESSORS LookaheadSpec",
+            "spec": "KINDS ROOT_SUCCESSORS PlaySpec TreeSpec",
             "tree": "LookaheadTree",
         },
     )
@@ -44,9 +44,10 @@ __all__ = [
     "UNITS",
     "Conjunction",
     "JumpCost",
-    "LookaheadSpec",
     "LookaheadTree",
+    "PlaySpec",
     "Situation",
+    "TreeSpec",
     "applicable_actions",
     "count_actions",
     "find_bindings",

@@ -215,7 +215,7 @@ def is_dead_end(
 
     Goals that use something up (`supplies.py`) are out of reach if there are more of them than of what they need.
 
-    With `roles` representatives of every role (`LookaheadSpec.roles`), the test sees these objects alone, where that
+    With `roles` representatives of every role (`PlaySpec.roles`), the test sees these objects alone, where that
     gives the same answer without regard to what becomes false or is used up; its cost then follows their number.
     """
     if goal.impossible:

@@ -31,7 +31,7 @@ import numpy as np
 from saltus.lookahead.budget_reference import choose_encoded
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves
 from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
-from saltus.lookahead.spec import LookaheadSpec
+from saltus.lookahead.spec import PLAY, TREES, PlaySpec, TreeSpec
 from saltus.lookahead.supplies import Quota, with_quotas
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import EQUALITY, Action, Exists, Goal, Literal, State, Task
@@ -69,7 +69,7 @@ def baiw_features(task: Task, code: int) -> set[Feature]:
 FEATURES: dict[str, Features] = {"iw": iw_features, "aiw": aiw_features, "baiw": baiw_features}
 
 
-def features(task: Task, goal: Goal, spec: LookaheadSpec, code: int) -> set[Feature]:
+def features(task: Task, goal: Goal, spec: TreeSpec, code: int) -> set[Feature]:
     """Features of an atom for a goal: an atom mentioned in the goal keeps its identity (`goal_identity`).
 
     Derived atoms that the goal does not mention may have none (`derived_novelty`).
@@ -87,7 +87,7 @@ def features(task: Task, goal: Goal, spec: LookaheadSpec, code: int) -> set[Feat
 class Novelty:
     """Features seen so far; for width 2, also pairs of features of different atoms."""
 
-    def __init__(self, task: Task, goal: Goal, spec: LookaheadSpec, moves: FreeMoves | None) -> None:
+    def __init__(self, task: Task, goal: Goal, spec: TreeSpec, moves: FreeMoves | None) -> None:
         self.task, self.goal, self.spec, self.moves = task, goal, spec, moves
         self.seen: set[object] = set()
 
@@ -145,10 +145,13 @@ class _FullError(Exception):
 
 
 def lookahead(
-    task: Task, state: State | None = None, spec: LookaheadSpec | None = None, goal: Goal | None = None
+    task: Task,
+    state: State | None = None,
+    spec: TreeSpec = TREES,
+    goal: Goal | None = None,
+    play: PlaySpec = PLAY,
 ) -> LookaheadTree:
-    """Tree from a state, as `saltus.lookahead.lookahead` builds it."""
-    spec = spec or LookaheadSpec()
+    """Tree from a state, as `saltus.lookahead.lookahead` builds it; without roles."""
     root = state if state is not None else task.initial_state
     goal = goal if goal is not None else task.goal
     moves = find_free_moves(task) if spec.free_moves else None
@@ -158,33 +161,33 @@ def lookahead(
     root_actions = count_successors(task, moves, places) if moves and places else len(ahead)
     mode = spec.root_successors
     if mode == "auto":
-        mode = "classes" if spec.width == 1 and root_actions > spec.max_root_actions else "all"
+        mode = "classes" if spec.width == 1 and root_actions > play.max_root_actions else "all"
     nodes = [Node(-1, 0, 0, None, root, True, True)]
     truncated = stopped = False
     try:
         if spec.kind != "flat":
             novelty.mark_root(root)
-        _expand_root(task, goal, spec, mode, ahead, nodes, novelty)
+        _expand_root(task, goal, spec, play, mode, ahead, nodes, novelty)
         level = 1
         _bound_level(goal, spec, mode, nodes, level)
         while spec.kind != "flat" and level < len(nodes) and not stopped:
             end = len(nodes)
             for number in range(level, end):
                 if nodes[number].expand:
-                    stopped = has_enough(goal, spec, nodes)
+                    stopped = has_enough(goal, play, nodes)
                     if stopped:
                         break
-                    _expand(task, goal, spec, number, nodes, novelty)
+                    _expand(task, goal, play, number, nodes, novelty)
             _bound_level(goal, spec, mode, nodes, end)
             level = end
     except _FullError:
         truncated = True
         _bound_level(goal, spec, mode, nodes, next(i for i, n in enumerate(nodes) if n.depth == nodes[-1].depth))
-    return _finish(task, root, goal, spec, nodes, root_actions, mode, truncated, stopped)
+    return _finish(task, root, goal, spec, play, nodes, root_actions, mode, truncated, stopped)
 
 
-def _append(spec: LookaheadSpec, nodes: list[Node], node: Node) -> None:
-    if len(nodes) >= spec.max_nodes:
+def _append(play: PlaySpec, nodes: list[Node], node: Node) -> None:
+    if len(nodes) >= play.max_nodes:
         raise _FullError
     nodes.append(node)
 
@@ -202,7 +205,8 @@ def _successors(task: Task, goal: Goal, moves: FreeMoves | None, state: State, *
 def _expand_root(
     task: Task,
     goal: Goal,
-    spec: LookaheadSpec,
+    spec: TreeSpec,
+    play: PlaySpec,
     mode: str,
     ahead: Sequence[Successor],
     nodes: list[Node],
@@ -223,23 +227,23 @@ def _expand_root(
             continue
         distinct.add(kept)
         length = len(successor.walks) + 1
-        _append(spec, nodes, Node(0, 1, length, successor.action, child, novel, novel or spec.expand_root_successors))
+        _append(play, nodes, Node(0, 1, length, successor.action, child, novel, novel or spec.expand_root_successors))
     if mode == "classes" and spec.kind != "flat":  # the other members of the classes count as seen, too
         for successor in ahead:
             novelty.mark(successor.adds, (), successor.leaves)
 
 
-def _expand(task: Task, goal: Goal, spec: LookaheadSpec, number: int, nodes: list[Node], novelty: Novelty) -> None:
+def _expand(task: Task, goal: Goal, play: PlaySpec, number: int, nodes: list[Node], novelty: Novelty) -> None:
     node = nodes[number]
     atoms = frozenset(node.state)
     for successor in _successors(task, goal, novelty.moves, node.state, is_root=False):
         child = State(successor.atoms)
         if novelty.mark(successor.adds - atoms, child, successor.leaves):
             length = node.length + len(successor.walks) + 1
-            _append(spec, nodes, Node(number, node.depth + 1, length, successor.action, child, True, True))
+            _append(play, nodes, Node(number, node.depth + 1, length, successor.action, child, True, True))
 
 
-def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], first: int) -> None:
+def _bound_level(goal: Goal, spec: TreeSpec, mode: str, nodes: list[Node], first: int) -> None:
     """Keeps at most `capacity` novel nodes from `first` on: those with the most satisfied goals, ties in order."""
     novel = [i for i in range(first, len(nodes)) if nodes[i].novel]
     if spec.capacity is None or spec.kind == "flat" or len(novel) <= spec.capacity:
@@ -253,19 +257,20 @@ def _bound_level(goal: Goal, spec: LookaheadSpec, mode: str, nodes: list[Node], 
         nodes[first:] = [node for i, node in enumerate(nodes[first:], start=first) if i not in dropped]
 
 
-def has_enough(goal: Goal, spec: LookaheadSpec, nodes: Sequence[Node]) -> bool:
+def has_enough(goal: Goal, play: PlaySpec, nodes: Sequence[Node]) -> bool:
     """Whether the tree holds so many nodes with more satisfied goals than its root that no further one is expanded."""
-    if spec.max_better is None:
+    if play.max_better is None:
         return False
     at_root = goal.count(nodes[0].state)
-    return sum(goal.count(node.state) > at_root for node in nodes) >= spec.max_better
+    return sum(goal.count(node.state) > at_root for node in nodes) >= play.max_better
 
 
 def _finish(
     task: Task,
     root: State,
     goal: Goal,
-    spec: LookaheadSpec,
+    spec: TreeSpec,
+    play: PlaySpec,
     nodes: list[Node],
     root_actions: int,
     mode: str,
@@ -273,11 +278,11 @@ def _finish(
     stopped: bool,
 ) -> LookaheadTree:
     made = len(nodes)
-    if spec.max_encoded is not None:
+    if play.max_encoded is not None:
         parents = [node.parent for node in nodes]
         goals = [goal.count(node.state) for node in nodes]
         total = goal.size
-        kept = choose_encoded(parents, goals, total, spec.max_encoded)
+        kept = choose_encoded(parents, goals, total, play.max_encoded)
         nodes = [replace(nodes[i], parent=kept.index(parents[i]) if i else -1) for i in kept]
     arguments = [list(node.action.arguments) if node.action else [] for node in nodes]
     added = [np.setdiff1d(node.state.codes, root.codes) for node in nodes]

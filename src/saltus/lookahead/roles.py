@@ -2,7 +2,7 @@
 
 Two objects have the same role if nothing but their names tells them apart: they have the same atoms (state, goal,
 static) once their own places are left blank. Exchanging them changes nothing, so the policy need not see them all. With
-`LookaheadSpec.roles = K`, the first K objects of every role are representatives; the others wait. Trees and graphs are
+`PlaySpec.roles = K`, the first K objects of every role are representatives; the others wait. Trees and graphs are
 made for a small task: the representatives, the atoms and goals about them alone, the same schemas. Its tree is then
 lifted: objects and atoms get their numbers in the whole task, goals that hold are counted there. Whatever objects wait,
 an action on the others is applicable in the small task exactly if it is in the whole one, and changes the same atoms,

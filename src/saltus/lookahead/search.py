@@ -10,7 +10,7 @@ from typing import NamedTuple
 from saltus import _kernel
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.lookahead.roles import Projection, project
-from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS, LookaheadSpec
+from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, PLAY, ROOT_SUCCESSORS, TREES, PlaySpec, TreeSpec
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import Goal, State, Task
 from saltus.task.kernel_task import kernel_task
@@ -27,20 +27,30 @@ class Situation(NamedTuple):
 
 
 def lookahead(
-    task: Task, state: State | None = None, spec: LookaheadSpec | None = None, goal: Goal | None = None
+    task: Task,
+    state: State | None = None,
+    spec: TreeSpec = TREES,
+    goal: Goal | None = None,
+    play: PlaySpec = PLAY,
 ) -> LookaheadTree:
-    """Tree from a state (default: the initial state) for a goal (default: the task's goal)."""
+    """Tree from a state (default: the initial state) for a goal (default: the task's goal).
+
+    `play` says how much of the task is seen, and how large the tree may become.
+    """
     state = state if state is not None else task.initial_state
     goal = goal if goal is not None else task.goal
-    return lookahead_batch([Situation(task, state, goal)], spec, threads=1)[0]
+    return lookahead_batch([Situation(task, state, goal)], spec, play, threads=1)[0]
 
 
 def lookahead_batch(
-    situations: Sequence[Situation], spec: LookaheadSpec | None = None, *, threads: int | None = None
+    situations: Sequence[Situation],
+    spec: TreeSpec = TREES,
+    play: PlaySpec = PLAY,
+    *,
+    threads: int | None = None,
 ) -> list[LookaheadTree]:
     """Trees of many situations. The result does not depend on the number of threads (default: one per core)."""
-    spec = spec or LookaheadSpec()
-    projections = [_project(situation, spec) for situation in situations]
+    projections = [_project(situation, spec, play) for situation in situations]
     shown = [
         situation if projection is None else Situation(projection.small.task, projection.state, projection.goal)
         for situation, projection in zip(situations, projections, strict=True)
@@ -51,7 +61,7 @@ def lookahead_batch(
         [goal.positive for _, _, goal in shown],
         [goal.negative for _, _, goal in shown],
         [_kernel_moves(*pair, spec) for pair in zip(situations, projections, strict=True)],
-        _kernel_spec(spec),
+        _kernel_spec(spec, play),
         threads or os.cpu_count() or 1,
     )
     return [
@@ -62,11 +72,11 @@ def lookahead_batch(
     ]
 
 
-def _project(situation: Situation, spec: LookaheadSpec) -> Projection | None:
-    return None if spec.roles is None else project(*situation, spec.roles, free_moves=spec.free_moves)
+def _project(situation: Situation, spec: TreeSpec, play: PlaySpec) -> Projection | None:
+    return None if play.roles is None else project(*situation, play.roles, free_moves=spec.free_moves)
 
 
-def _kernel_moves(situation: Situation, projection: Projection | None, spec: LookaheadSpec) -> _kernel.FreeMoves | None:
+def _kernel_moves(situation: Situation, projection: Projection | None, spec: TreeSpec) -> _kernel.FreeMoves | None:
     if not spec.free_moves:
         return None
     task, _, _ = situation
@@ -74,7 +84,7 @@ def _kernel_moves(situation: Situation, projection: Projection | None, spec: Loo
     return None if moves is None else moves.kernel
 
 
-def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
+def _kernel_spec(spec: TreeSpec, play: PlaySpec) -> _kernel.Spec:
     return _kernel.Spec(
         KINDS[spec.kind],
         spec.width,
@@ -84,15 +94,15 @@ def _kernel_spec(spec: LookaheadSpec) -> _kernel.Spec:
         ROOT_SUCCESSORS[spec.root_successors],
         spec.expand_root_successors,
         spec.keep_root_successors,
-        spec.max_better or 0,
-        spec.max_encoded or 0,
-        spec.max_nodes,
-        spec.max_atoms,
-        spec.max_root_actions,
+        play.max_better or 0,
+        play.max_encoded or 0,
+        play.max_nodes,
+        play.max_atoms,
+        play.max_root_actions,
     )
 
 
-def _wrap(situation: Situation, spec: LookaheadSpec, tree: _kernel.Tree) -> LookaheadTree:
+def _wrap(situation: Situation, spec: TreeSpec, tree: _kernel.Tree) -> LookaheadTree:
     task, state, goal = situation
     return LookaheadTree(
         task=task,

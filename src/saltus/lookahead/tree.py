@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from saltus import _kernel
 from saltus.errors import SaltusError
 from saltus.lookahead.free_moves import canonical_state, walks_before
-from saltus.lookahead.spec import LookaheadSpec
+from saltus.lookahead.spec import TreeSpec
 from saltus.task import Action, Goal, Plan, State, Task
 from saltus.task.reference import is_applicable, successor
 
@@ -23,7 +23,7 @@ class LookaheadTree:
     task: Task = field(repr=False)
     root: State
     goal: Goal
-    spec: LookaheadSpec
+    spec: TreeSpec
     parent: NDArray[np.int32] = field(repr=False)
     """-1 for the root."""
     depth: NDArray[np.int32] = field(repr=False)

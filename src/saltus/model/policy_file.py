@@ -1,9 +1,9 @@
 """Stage `model`: policy files: the weights as safetensors, everything else as JSON in the same file.
 
-A file holds the format's version, encoding, vocabulary, lookahead, sizes of the network, the signature of the domain it
-was trained on, what its Q-values count, and a record of its training (`description.py` reads these alone). It contains
-no code, and nothing is unpickled. A file is checked (`schema.py`, `weights.py`) before a network is made of it. A
-policy is used only with a domain of the same signature; the domain's name does not matter.
+A file holds the format's version, encoding, vocabulary, lookahead, how the policy plays, sizes of the network, the
+signature of the domain it was trained on, what its Q-values count, and a record of its training (`description.py` reads
+these alone). It contains no code, and nothing is unpickled. A file is checked (`schema.py`, `weights.py`) before a
+network is made of it. A policy is used only with a domain of the same signature; the domain's name does not matter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from safetensors.torch import save
 from saltus.errors import ConfigurationError
 from saltus.files import write_whole
 from saltus.graph import EncodingSpec, Vocabulary
-from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec
+from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec
+from saltus.lookahead.spec import PLAY
 from saltus.model.rgnn import RelationalNetwork
 from saltus.model.schema import FORMAT, VERSION, PolicyDescription
 from saltus.model.weights import Weights, load_weights
@@ -34,13 +35,15 @@ class PolicyFile:
 
     network: RelationalNetwork
     encoding: EncodingSpec
-    lookahead: LookaheadSpec
+    lookahead: TreeSpec
     vocabulary: Vocabulary
     signature: Signature
     record: Mapping[str, Any] = field(default_factory=dict)
     """How it was trained: plain values."""
     cost: JumpCost = JUMPS
     """What its Q-values count."""
+    play: PlaySpec = PLAY
+    """How it plays where nothing else is asked for."""
 
     @classmethod
     def of(
@@ -48,16 +51,17 @@ class PolicyFile:
         network: RelationalNetwork,
         domain: Domain,
         encoding: EncodingSpec,
-        lookahead: LookaheadSpec,
+        lookahead: TreeSpec,
         record: Mapping[str, Any] | None = None,
         cost: JumpCost = JUMPS,
+        play: PlaySpec = PLAY,
     ) -> PolicyFile:
         """Policy file of a network that was made for the domain's vocabulary; any other network is refused."""
         vocabulary = Vocabulary.of(domain, encoding)
         if network.arities != tuple(relation.arity for relation in vocabulary) or network.encoding != encoding.kind:
             raise ConfigurationError("the network was not made for this domain and encoding")
         signature = domain_signature(domain)
-        return cls(network, encoding, lookahead, vocabulary, signature, dict(record or {}), cost)
+        return cls(network, encoding, lookahead, vocabulary, signature, dict(record or {}), cost, play)
 
     def check_domain(self, domain: Domain) -> None:
         """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
@@ -71,6 +75,7 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
         "version": VERSION,
         "encoding": asdict(policy.encoding),
         "lookahead": asdict(policy.lookahead),
+        "play": asdict(policy.play),
         "model": asdict(policy.network.spec),
         "vocabulary": policy.vocabulary.to_json(),
         "domain": policy.signature,
@@ -93,6 +98,7 @@ def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None)
         description.signature,
         description.record,
         description.cost,
+        description.play,
     )
 
 

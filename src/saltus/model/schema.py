@@ -17,13 +17,15 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from saltus.errors import ConfigurationError, InputError, shorten
 from saltus.graph import ENCODINGS, Candidate, EncodingSpec, Vocabulary
 from saltus.graph.encodings import method_name
-from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec
+from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec
+from saltus.lookahead.spec import PLAY, split_older
 from saltus.model.spec import ModelSpec
 from saltus.model.tensor_file import DamageError, Header, TensorEntry, kind_of, parse_json
 from saltus.pddl.signature import AXIOM_START, KINDS, SCHEMA_START, Signature
 
 FORMAT = "saltus-policy"
-VERSION = 1
+VERSION = 2
+"""Of the format. In version 1, `lookahead` held the keys of `play`, too."""
 
 MAX_RELATIONS = 100_000
 MAX_ARITY = 1000
@@ -42,7 +44,7 @@ class PolicyDescription:
     """What a policy file says about its policy; it has been checked."""
 
     encoding: EncodingSpec
-    lookahead: LookaheadSpec
+    lookahead: TreeSpec
     model: ModelSpec
     vocabulary: Vocabulary
     signature: Signature
@@ -51,6 +53,8 @@ class PolicyDescription:
     """How it was trained: any plain values."""
     cost: JumpCost = JUMPS
     """What its Q-values count; jumps if the file does not say."""
+    play: PlaySpec = PLAY
+    """How it plays where nothing else is asked for."""
 
     @property
     def method(self) -> str:
@@ -102,10 +106,13 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         if key not in values:
             raise DamageError(f"{key}: missing")
     for key in values:
-        if key not in (*needed, "cost"):
+        if key not in (*needed, "cost", "play"):
             raise DamageError(f"unknown field {shorten(key)!r}")
+    if version == 1 and isinstance(values["lookahead"], dict):
+        trees, play = split_older(values["lookahead"])
+        values = {**values, "lookahead": trees, "play": play}
     encoding = read_spec(EncodingSpec, values["encoding"], "encoding")
-    lookahead = read_spec(LookaheadSpec, values["lookahead"], "lookahead")
+    lookahead = read_spec(TreeSpec, values["lookahead"], "lookahead")
     try:
         encoding.check_lookahead(lookahead.kind)
     except ConfigurationError as error:
@@ -120,6 +127,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         read_signature(values["domain"]),
         values["record"],
         read_spec(JumpCost, values.get("cost", {}), "cost"),
+        read_spec(PlaySpec, values.get("play", {}), "play"),
     )
 
 

@@ -13,12 +13,13 @@ a process to plan in.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saltus.errors import ConfigurationError, NoPolicyError, PolicyError, shorten, suggestion
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import PlaySpec, TreeSpec
+from saltus.lookahead.spec import PLAY, TREES
 from saltus.model.device import find_device
 
 if TYPE_CHECKING:
@@ -43,34 +44,43 @@ RUN_POLICY = f"policy{SUFFIX}"
 FALLBACK = "goal-count"
 """Policy of `auto` where no bundled policy fits."""
 
-FALLBACK_LOOKAHEAD = LookaheadSpec(kind="iw", free_moves=True, dead_ends="relaxed", max_better=32)
+FALLBACK_TREES = TreeSpec(kind="iw", free_moves=True)
 """Its trees: no others that were tried solve more (`benchmarks/fallback.py`)."""
+
+FALLBACK_PLAY = PlaySpec(dead_ends=True, max_better=32)
+"""How it plays, by the same measurement."""
 
 MOST_DIFFERENCES = 3
 """Differences from the nearest policy that are listed where none fits."""
 
 
 def load_policy(
-    name: str | os.PathLike[str], *, device: str = "auto", seed: int = 0, lookahead: LookaheadSpec | None = None
+    name: str | os.PathLike[str],
+    *,
+    device: str = "auto",
+    seed: int = 0,
+    lookahead: TreeSpec | None = None,
+    play: Sequence[str] = (),
 ) -> Planner:
     """The policy of that name: a bundled policy, a policy file, a run folder, or a yardstick (random, goal-count).
 
     `device` is auto, cpu or cuda; `seed` is for the random decisions of a yardstick. `lookahead` is for yardsticks:
-    other policies have the one that they were trained with, of which only `roles` can be set.
+    other policies have the one that they were trained with. `play` changes how any policy plays, by texts `key=value`
+    such as `roles=8` (`PlaySpec`).
     """
     if isinstance(name, str) and name in YARDSTICK_NAMES:
-        return _yardstick(name, seed, lookahead)
+        return _yardstick(name, seed, lookahead or TREES, PlaySpec.of(play))
     check_lookahead(os.fspath(name), lookahead)
-    return _load(policy_path(name), None, device, lookahead)
+    return _load(policy_path(name), None, device, play)
 
 
-def check_lookahead(name: str, lookahead: LookaheadSpec | None) -> None:
-    """Raises a `ConfigurationError` if a policy that is no yardstick should get more than other `roles`."""
-    if lookahead is None or (lookahead.roles is not None and lookahead == LookaheadSpec(roles=lookahead.roles)):
+def check_lookahead(name: str, lookahead: TreeSpec | None) -> None:
+    """Raises a `ConfigurationError` if a policy that is no yardstick should get other trees."""
+    if lookahead is None or name in YARDSTICK_NAMES:
         return
     raise ConfigurationError(
         f"the lookahead of policy {shorten(name)} cannot be changed: it is the one that it was trained with; "
-        f"only {' and '.join(YARDSTICK_NAMES)} take another (roles=1 and more can be set for every policy)"
+        f"only {' and '.join(YARDSTICK_NAMES)} take another (how a policy plays can be changed: --play)"
     )
 
 
@@ -81,23 +91,27 @@ def open_policy(
     device: str = "auto",
     seed: int = 0,
     threads: int | None = None,
-    lookahead: LookaheadSpec | None = None,
+    lookahead: TreeSpec | None = None,
+    play: Sequence[str] = (),
 ) -> tuple[Planner, str]:
     """The policy for a domain, and its name or file; one that does not fit the domain is a `WrongPolicyError`.
 
-    `lookahead` is for yardsticks; of other policies' lookahead, only `roles` can be set.
+    `lookahead` is for yardsticks; `play` changes how any policy plays.
     """
     if name in YARDSTICK_NAMES:
-        return _yardstick(name, seed, lookahead), name
+        return _yardstick(name, seed, lookahead or TREES, PlaySpec.of(play)), name
     check_lookahead(name, lookahead)
-    policy = _load(policy_file_for(name, domain), domain, device, lookahead)
+    policy = _load(policy_file_for(name, domain), domain, device, play)
     policy.threads = threads
     return policy, policy.name
 
 
-def fallback_policy(seed: int = 0, roles: int | None = None) -> tuple[Planner, str]:
-    """The policy of `auto` for domains that no bundled policy fits, and its name; meant to be followed by a search."""
-    return _yardstick(FALLBACK, seed, replace(FALLBACK_LOOKAHEAD, roles=roles)), FALLBACK
+def fallback_policy(seed: int = 0, play: Sequence[str] = ()) -> tuple[Planner, str]:
+    """The policy of `auto` for domains that no bundled policy fits, and its name; meant to be followed by a search.
+
+    `play` changes how it plays.
+    """
+    return _yardstick(FALLBACK, seed, FALLBACK_TREES, FALLBACK_PLAY.changed(play)), FALLBACK
 
 
 def fallback_note(domain: Domain) -> str:
@@ -118,7 +132,7 @@ def open_learned(
     refused: list[str] = []
     for path in (*numbered_files(prefix), *([Path(prefix)] if Path(prefix).is_file() else [])):
         try:
-            policy = _load(path, domain, device)
+            policy = _load(path, domain, device, ())
         except PolicyError as error:
             refused.append(str(error))
             continue
@@ -239,19 +253,18 @@ def _nearest(differences: dict[str, list[str]], shared: dict[str, int]) -> str:
     return f"the nearest is {nearest}, but in this domain {listed(differences[nearest], MOST_DIFFERENCES)}"
 
 
-def _yardstick(name: str, seed: int, lookahead: LookaheadSpec | None) -> Planner:
+def _yardstick(name: str, seed: int, lookahead: TreeSpec, play: PlaySpec = PLAY) -> Planner:
     import numpy as np
 
     from saltus.policy.policies import YARDSTICKS
 
-    return YARDSTICKS[name](np.random.default_rng(seed), lookahead)
+    return YARDSTICKS[name](np.random.default_rng(seed), lookahead, play)
 
 
-def _load(path: Path, domain: Domain | None, device: str, lookahead: LookaheadSpec | None = None) -> LearnedPolicy:
+def _load(path: Path, domain: Domain | None, device: str, play: Sequence[str]) -> LearnedPolicy:
     from saltus.policy.policies import LearnedPolicy
 
     policy = LearnedPolicy.load(path, domain, find_device(device))
-    if lookahead is not None:
-        policy.lookahead = replace(policy.lookahead, roles=lookahead.roles)
+    policy.play_spec = policy.play_spec.changed(play)
     policy.name = policy_name(path)
     return policy

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, keeps_goals
+from saltus.lookahead import LookaheadTree, PlaySpec, keeps_goals
 from saltus.task import Goal, State, Task
 
 MAX_POSTPONED = 50
@@ -33,8 +33,8 @@ class FrozenGoals:
         self._known: dict[int, bool] = {}
 
     @classmethod
-    def when_playing(cls, spec: LookaheadSpec, task: Task, goal: Goal | None = None) -> FrozenGoals | None:
-        """The test for a policy with this lookahead when it plays; None if it has none."""
+    def when_playing(cls, spec: PlaySpec, task: Task, goal: Goal | None = None) -> FrozenGoals | None:
+        """The test for a policy that plays so; None if it has none."""
         goal = task.goal if goal is None else goal
         return None if spec.frozen_goals == "off" else cls(task, goal, spec.frozen_goals)
 

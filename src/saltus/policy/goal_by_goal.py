@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from saltus.lookahead.actions import successor_state
-from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
+from saltus.policy.admissible import Admissible
+from saltus.policy.rollout import Decision, Ending, Policy, Rollout, play
 from saltus.policy.sight import MOST_JUMPS, Literal, missing_literals, with_more
 from saltus.task import Action, Goal, State, Task
 from saltus.task.part import can_be_parted, part_of
@@ -48,13 +49,15 @@ class GoalByGoal:
     """Missing goals one at a time; `run` plays, and `solution` is set at the end if all of them were reached."""
 
     def __init__(
-        self, policy: Policy, task: Task, beginnings: Sequence[Beginning], *, dead_ends: DeadEnds | None = None
+        self, policy: Policy, task: Task, beginnings: Sequence[Beginning], *, tested: Admissible | None = None
     ) -> None:
-        self.policy = policy
+        self.policy = policy.playing(
+            replace(policy.play_spec, goals_in_sight=None, frozen_goals="off", take_goals=True)
+        )
         self.task = task
         self.beginnings = beginnings
-        self.dead_ends = DeadEnds(task, task.goal, policy.lookahead.roles) if dead_ends is None else dead_ends
-        """States from which the whole goal is out of reach, which are avoided."""
+        self.tested = Admissible(task, task.goal, policy.play_spec) if tested is None else tested
+        """Knows from which states the whole goal is out of reach; they are avoided."""
         self.solution: list[Action] | None = None
         self.states = 0
         """States of all trees so far."""
@@ -107,14 +110,7 @@ class GoalByGoal:
                 self._vain[way] -= 1
                 return found
             self._vain[way] += 1
-        rollout = Rollout(
-            self.task,
-            goal=goal,
-            state=state,
-            dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
-            dead_ends=self.dead_ends,
-        )
-        return (yield from self._roll_out(rollout))
+        return (yield from self._roll_out(play(self.policy, self.task, goal=goal, state=state, tested=self.tested)))
 
     def _less_to_see(self, state: State, missing: Literal) -> Iterator[frozenset[int]]:
         """Objects to be put away: those of all other goals with what is tied to them alone; these without what occupies
@@ -168,17 +164,16 @@ class GoalByGoal:
         wanted = Goal([code for sign, code in kept if sign], [code for sign, code in kept if not sign])
         self.states += (len(self.task.objects) + len(state)) // PER_STATE
         part = part_of(self.task, put_away, state, wanted)
-        rule = DeadEndRule.when_playing(self.policy.lookahead)
-        dead_ends = DeadEnds(part.task, part.task.goal, self.policy.lookahead.roles)
-        if part.task.initial_state in dead_ends:
+        rollout = play(self.policy, part.task)
+        if part.task.initial_state in rollout.admissible.dead_ends:
             return None
-        found = yield from self._roll_out(Rollout(part.task, dead_end_rule=rule, dead_ends=dead_ends))
+        found = yield from self._roll_out(rollout)
         if found is None:
             return None
         actions = [part.action_of_whole(action) for action in found]
         for action in actions:
             state = successor_state(self.task, state, action)
-        is_lost = not goal.holds(state) or (rule is DeadEndRule.AVOID and state in self.dead_ends)
+        is_lost = not goal.holds(state) or self.tested.is_avoided(state)
         return None if is_lost else actions
 
     def _roll_out(self, rollout: Rollout) -> Generator[Decision, None, list[Action] | None]:

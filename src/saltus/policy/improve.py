@@ -20,17 +20,17 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.lookahead import LookaheadSpec, LookaheadTree, Situation, lookahead_batch
+from saltus.lookahead import LookaheadTree, PlaySpec, Situation, TreeSpec, lookahead_batch
 from saltus.policy.tidy import drop_loops, drop_redundant
 from saltus.policy.tidy_reference import plan_states
 from saltus.task import Action, Task
 
 TREES = (
-    LookaheadSpec(),
-    LookaheadSpec(kind="iw"),
-    LookaheadSpec(kind="iw", width=2, max_nodes=2_000, max_atoms=2_000_000),
+    (TreeSpec(), PlaySpec()),
+    (TreeSpec(kind="iw"), PlaySpec()),
+    (TreeSpec(kind="iw", width=2), PlaySpec(max_nodes=2_000, max_atoms=2_000_000)),
 )
-"""Lookaheads in which shortcuts are sought, one after the other."""
+"""Lookaheads, with their limits, in which shortcuts are sought, one after the other."""
 
 BATCH_NODES = 200_000
 """Approximate number of tree nodes that one batch of lookaheads makes."""
@@ -47,7 +47,7 @@ def improvements(
     actions: Sequence[Action],
     *,
     expired: Callable[[], bool] = lambda: False,
-    trees: Sequence[LookaheadSpec] = TREES,
+    trees: Sequence[tuple[TreeSpec, PlaySpec]] = TREES,
     threads: int | None = None,
 ) -> Iterator[list[Action]]:
     """Plans of strictly decreasing cost; `actions` must be a valid plan."""
@@ -73,7 +73,7 @@ def plan_cost(task: Task, actions: Sequence[Action]) -> float:
 def shortcuts(
     task: Task,
     actions: Sequence[Action],
-    spec: LookaheadSpec,
+    trees: tuple[TreeSpec, PlaySpec],
     expired: Callable[[], bool] = lambda: False,
     threads: int | None = None,
 ) -> Iterator[list[Action]]:
@@ -85,7 +85,7 @@ def shortcuts(
     while start < len(actions) and not expired():
         situations = [Situation(task, state, task.goal) for state in road.states[start : start + size]]
         found = False
-        batch = lookahead_batch(situations, spec, threads=threads)
+        batch = lookahead_batch(situations, *trees, threads=threads)
         for offset, tree in enumerate(batch):
             found |= road.add_shortcuts(start + offset, tree)
         start += size

@@ -149,15 +149,15 @@ class PlanningProtocol:
     limits: Limits
     flat_seconds: float | None = None
     """Time limit of policies with a flat lookahead, where it differs."""
-    take_goals: bool = True
-    """Whether a goal state in the tree is taken whatever its Q-value."""
+    play: tuple[str, ...] = ("take_goals=true",)
+    """How policies play, whatever they were trained with: texts `key=value` of `PlaySpec`."""
     search: bool = True
     """Whether a search follows a greedy rollout that fails or stalls."""
 
 
 PROTOCOLS = {
     "paper": PlanningProtocol(
-        Limits(seconds=3600.0, max_jumps=1000), flat_seconds=900.0, take_goals=False, search=False
+        Limits(seconds=3600.0, max_jumps=1000), flat_seconds=900.0, play=("take_goals=false",), search=False
     ),
     "open": PlanningProtocol(Limits(seconds=1800.0, memory_mb=8192.0)),
 }

@@ -17,19 +17,21 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Self
 
-from saltus.lookahead import JUMPS, LookaheadSpec, Situation
+from saltus.lookahead import JUMPS, PlaySpec, Situation, TreeSpec
+from saltus.lookahead.spec import PLAY
 from saltus.pddl import Domain
+from saltus.policy.admissible import Admissible
 from saltus.policy.figures import Figures
-from saltus.policy.frozen import FrozenGoals
 from saltus.policy.goal_by_goal import Beginning, GoalByGoal
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import GREEDY_SHARE, Clock, Limits, Outcome
 from saltus.policy.relaxed import GroundTask, RelaxedFound, can_search, ground_task
-from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Ending, Policy, Rollout
+from saltus.policy.rollout import Decision, Ending, Policy, play
 from saltus.policy.search import Change, JumpSearch, SearchNode
-from saltus.policy.sight import GoalsInSight
 from saltus.policy.stall import Stall
 from saltus.policy.tidy import tidied
 from saltus.task import Action, Plan, State, Task, validate
@@ -100,9 +102,11 @@ class Progress(Figures):
 class Planner(ABC):
     """A policy that plans: base of all policies here."""
 
-    def __init__(self, lookahead: LookaheadSpec) -> None:
+    def __init__(self, lookahead: TreeSpec, play: PlaySpec = PLAY) -> None:
         self.lookahead = lookahead
         """Trees it wants."""
+        self.play_spec = play
+        """How it plays."""
         self.cost = JUMPS
         """What its Q-values count."""
         self.clock = Clock()
@@ -111,6 +115,12 @@ class Planner(ABC):
     @abstractmethod
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """A decision for every situation."""
+
+    def playing(self, spec: PlaySpec) -> Self:
+        """The same policy, which plays by other rules."""
+        found = copy(self)
+        found.play_spec = spec
+        return found
 
     def goal_policy(self) -> Policy | None:
         """A policy with very cheap decisions for a goal search next to the search; None for no goal search."""
@@ -127,17 +137,15 @@ class Planner(ABC):
         max_jumps: int | None = None,
         search: bool = True,
         improve: bool = False,
-        take_goals: bool = True,
     ) -> Plan | None:
         """A validated plan, or None where none was found; `solve` says why.
 
         Without a time limit, the search that follows a greedy rollout may take very long. Without `search`, the policy
         plays greedily until it fails or a limit is reached. With `improve` and no time limit it returns once the plan
-        gets no better. Without `take_goals`, a goal state in the tree is passed over if another state has a better
-        Q-value, as in the paper.
+        gets no better.
         """
         limits = Limits(seconds=time_limit, max_jumps=max_jumps)
-        return self.solve(task, limits, search=search, improve=improve, take_goals=take_goals).plan
+        return self.solve(task, limits, search=search, improve=improve).plan
 
     def solve(
         self,
@@ -146,7 +154,6 @@ class Planner(ABC):
         *,
         search: bool = True,
         improve: bool = False,
-        take_goals: bool = True,
     ) -> Progress:
         """The progress at the end; the memory limit is not enforced here, the time limit only between decisions."""
         self.check_domain(task.domain)
@@ -156,7 +163,6 @@ class Planner(ABC):
             limits,
             search=search,
             improve=improve,
-            take_goals=take_goals,
             goal_policy=self.goal_policy(),
         )
         return deque(moments, maxlen=1)[-1]
@@ -169,7 +175,6 @@ def plan_stepwise(
     *,
     search: bool = True,
     improve: bool = False,
-    take_goals: bool = True,
     goal_policy: Policy | None = None,
     greedy_share: float = GREEDY_SHARE,
     started: float | None = None,
@@ -180,11 +185,11 @@ def plan_stepwise(
     Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the rollout is cut off once it
     has stalled, or after `greedy_share` of the time limit unless it is still making progress, and then its outcome is
     the time limit; a goal search with `goal_policy`, if there is one, takes turns with the search around the policy;
-    loops and redundant actions are left out of the plan. Without `take_goals`, the rollout jumps to a goal state only
-    if it has the best Q-value; a search takes every goal state that it sees.
+    loops and redundant actions are left out of the plan. A search takes every goal state that it sees, whatever the
+    rules of the policy say.
     """
     begin = time.monotonic() if started is None else started
-    planning = _Planning(policy, task, limits, begin, take_goals=take_goals, tidy=search)
+    planning = _Planning(policy, task, limits, begin, tidy=search)
     yield planning.now
     yield from planning.greedy(search=search, share=greedy_share if search else 1.0)
     ended = planning.ended_greedily
@@ -199,21 +204,15 @@ def plan_stepwise(
 class _Planning:
     """One call to plan; `now` is its latest progress."""
 
-    def __init__(
-        self, policy: Policy, task: Task, limits: Limits, started: float, *, take_goals: bool, tidy: bool
-    ) -> None:
+    def __init__(self, policy: Policy, task: Task, limits: Limits, started: float, *, tidy: bool) -> None:
         self.policy = policy
         self.task = task
         self.limits = limits
-        self.take_goals = take_goals
         self.tidy = tidy
         self.started = started
         self.actions: list[Action] = []
-        self.dead_ends = DeadEnds(task, task.goal, policy.lookahead.roles)
-        self.frozen_goals = FrozenGoals.when_playing(policy.lookahead, task)
-        self.search = JumpSearch(
-            policy, task, expired=self.expired, dead_ends=self.dead_ends, frozen_goals=self.frozen_goals
-        )
+        self.tested = Admissible(task, task.goal, policy.play_spec)
+        self.search = JumpSearch(policy, task, expired=self.expired, tested=self.tested)
         self.by_goals: GoalByGoal | None = None
         self.goal_decisions: Iterator[Decision] = iter(())
         """Its decisions; empty if it has not begun, or has ended."""
@@ -261,16 +260,8 @@ class _Planning:
     def greedy(self, *, search: bool, share: float) -> Iterator[Progress]:
         """The rollout, for a share of the time and as long as it is making progress; if a search follows, only until it
         has stalled, and its decisions are the first nodes of the search, unless they see a part of the goal only."""
-        goals_in_sight = GoalsInSight.of(self.policy.lookahead, self.task.goal, self.task.initial_state)
-        rollout = Rollout(
-            self.task,
-            take_goals=self.take_goals,
-            dead_end_rule=DeadEndRule.when_playing(self.policy.lookahead),
-            dead_ends=self.dead_ends,
-            frozen_goals=self.frozen_goals,
-            goals_in_sight=goals_in_sight,
-        )
-        sees_all = goals_in_sight is None
+        rollout = play(self.policy, self.task, tested=self.tested)
+        sees_all = rollout.goals_in_sight is None
         stall = Stall.of(self.task)
         node: SearchNode | None = None
         jump: list[Action] = []
@@ -329,9 +320,9 @@ class _Planning:
         beginnings = [Beginning(self.task.initial_state)]
         if self.furthest is not None:
             state, length = self.furthest
-            if DeadEndRule.when_playing(self.policy.lookahead) is DeadEndRule.IGNORE or state not in self.dead_ends:
+            if not self.tested.is_avoided(state):
                 beginnings.insert(0, Beginning(state, tuple(self.actions[:length])))
-        self.by_goals = GoalByGoal(self.policy, self.task, beginnings, dead_ends=self.dead_ends)
+        self.by_goals = GoalByGoal(self.policy, self.task, beginnings, tested=self.tested)
         if self.task.goal.size > 1:
             self.goal_decisions = self.by_goals.run()
 
@@ -382,8 +373,7 @@ class _Planning:
                 self.task,
                 weights=GOAL_SEARCH_WEIGHTS,
                 expired=self.expired,
-                dead_ends=self.dead_ends,
-                frozen_goals=self.frozen_goals,
+                tested=self.tested,
             )
             searches[GOAL_SEARCH], steps[GOAL_SEARCH] = other, other.run()
         states = dict.fromkeys(searches, 0)
@@ -463,8 +453,8 @@ class _Planning:
             largest_tree=max(self.now.largest_tree or 0, nodes),
             goals=max(self.now.goals or 0, goals),
             seconds=self.seconds(),
-            seconds_dead_ends=self.dead_ends.seconds,
-            seconds_frozen_goals=self.frozen_goals.seconds if self.frozen_goals else 0.0,
+            seconds_dead_ends=self.tested.seconds_dead_ends,
+            seconds_frozen_goals=self.tested.seconds_frozen_goals,
         )
 
     def found(self, by: str) -> Progress:
@@ -499,8 +489,8 @@ class _Planning:
             detail=detail,
             unsolvable=unsolvable,
             seconds=self.seconds(),
-            seconds_dead_ends=self.dead_ends.seconds,
-            seconds_frozen_goals=self.frozen_goals.seconds if self.frozen_goals else 0.0,
+            seconds_dead_ends=self.tested.seconds_dead_ends,
+            seconds_frozen_goals=self.tested.seconds_frozen_goals,
         )
         if greedy:
             self.now = replace(self.now, greedy_outcome=outcome)

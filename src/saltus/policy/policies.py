@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.encodings import method_name
-from saltus.lookahead import JUMPS, JumpCost, LookaheadSpec, LookaheadTree, Situation, lookahead_batch
+from saltus.lookahead import JUMPS, JumpCost, LookaheadTree, PlaySpec, Situation, TreeSpec, lookahead_batch
+from saltus.lookahead.spec import PLAY, TREES
 from saltus.pddl import Domain
 from saltus.pddl.signature import Signature, check_signature
 from saltus.policy.planning import Planner
@@ -39,9 +40,10 @@ class LearnedPolicy(Planner):
         self,
         scorer: Scorer,
         encoding: EncodingSpec,
-        lookahead: LookaheadSpec,
+        lookahead: TreeSpec,
         vocabulary: Vocabulary,
         *,
+        play: PlaySpec = PLAY,
         threads: int | None = None,
         layers: int | None = None,
         signature: Signature | None = None,
@@ -49,7 +51,7 @@ class LearnedPolicy(Planner):
         domain: str = "",
         cost: JumpCost = JUMPS,
     ) -> None:
-        super().__init__(lookahead)
+        super().__init__(lookahead, play)
         self.cost = cost
         self.scorer = scorer
         """The network."""
@@ -76,6 +78,7 @@ class LearnedPolicy(Planner):
             file.encoding,
             file.lookahead,
             file.vocabulary,
+            play=file.play,
             signature=file.signature,
             domain=str(file.record.get("domain", "")),
             cost=file.cost,
@@ -117,7 +120,7 @@ class LearnedPolicy(Planner):
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """One decision per situation, in as few network passes as memory allows."""
         with self.clock.timing("lookahead"):
-            trees = lookahead_batch(situations, self.lookahead, threads=self.threads)
+            trees = lookahead_batch(situations, self.lookahead, self.play_spec, threads=self.threads)
         values: list[NDArray[np.float32]] = []
         for part in batches(trees, [self._atoms(tree) for tree in trees], BATCH_ATOMS):
             self.check()
@@ -126,7 +129,7 @@ class LearnedPolicy(Planner):
 
     def goal_policy(self) -> GoalCountPolicy:
         """The goal-count policy with the same lookahead; it needs no network."""
-        policy = GoalCountPolicy(np.random.default_rng(0), self.lookahead)
+        policy = GoalCountPolicy(np.random.default_rng(0), self.lookahead, self.play_spec)
         policy.clock = self.clock
         return policy
 
@@ -166,8 +169,8 @@ def batches(entries: Sequence[Entry], sizes: Sequence[int], most: int) -> Iterat
 class Yardstick(Planner):
     """A policy that needs no training, to compare others with."""
 
-    def __init__(self, rng: np.random.Generator, lookahead: LookaheadSpec | None = None) -> None:
-        super().__init__(lookahead or LookaheadSpec())
+    def __init__(self, rng: np.random.Generator, lookahead: TreeSpec = TREES, play: PlaySpec = PLAY) -> None:
+        super().__init__(lookahead, play)
         self.rng = rng
 
     def __repr__(self) -> str:
@@ -176,7 +179,7 @@ class Yardstick(Planner):
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """One decision per situation, with the yardstick's values."""
         with self.clock.timing("lookahead"):
-            trees = lookahead_batch(situations, self.lookahead)
+            trees = lookahead_batch(situations, self.lookahead, self.play_spec)
         return [Decision(tree, self.values(tree)) for tree in trees]
 
     @abstractmethod
@@ -200,7 +203,7 @@ class GoalCountPolicy(Yardstick):
         return (tree.goals[1:] + 0.5 * self.rng.random(len(tree) - 1)).astype(np.float32)
 
 
-YARDSTICKS: dict[str, Callable[[np.random.Generator, LookaheadSpec | None], Planner]] = {
+YARDSTICKS: dict[str, Callable[[np.random.Generator, TreeSpec, PlaySpec], Planner]] = {
     "random": RandomPolicy,
     "goal-count": GoalCountPolicy,
 }

@@ -8,8 +8,8 @@ mistakes near the end. The other has weight 1: Q-values are costs to go, so this
 early jumps. What a jump costs (1, its actions, or their costs) is what the policy's Q-values count (`JumpCost`).
 A rollout that has stalled names the nodes to begin with (`prefer`). Neither queue drops a candidate. As long as every
 distinct successor of a state is in its tree, the search ends without a plan only if every reachable state has been
-decided about or is a dead end (`LookaheadSpec.dead_ends`); `incomplete` holds the search nodes of whose trees this is
-not certain. Candidates that reach goals but shut off others (`LookaheadSpec.frozen_goals`) are put aside; one of them
+decided about or is a dead end (`PlaySpec.dead_ends`); `incomplete` holds the search nodes of whose trees this is
+not certain. Candidates that reach goals but shut off others (`PlaySpec.frozen_goals`) are put aside; one of them
 is taken every so many decisions.
 
 Cost: one decision per search node. Of a tree only order and values are kept, eight bytes per state, and each queue
@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadTree, Situation, lookahead
+from saltus.policy.admissible import Admissible, Verdict
 from saltus.policy.choose import tolerance
-from saltus.policy.frozen import FrozenGoals
-from saltus.policy.rollout import DeadEndRule, DeadEnds, Decision, Policy, cost_of
+from saltus.policy.rollout import Decision, Policy, cost_of
 from saltus.task import Action, Goal, State, Task
 from saltus.task.state import Codes, StateSet, changed_codes
 
@@ -133,22 +133,22 @@ class JumpSearch:
         goal: Goal | None = None,
         weights: Sequence[float] = WEIGHTS,
         expired: Callable[[], bool] = lambda: False,
-        dead_ends: DeadEnds | None = None,
-        frozen_goals: FrozenGoals | None = None,
+        tested: Admissible | None = None,
     ) -> None:
+        """`tested` is what has been tested before in the task, for its own goal."""
         self.policy = policy
         self.cost = cost_of(policy)
         self.task = task
         self.goal = task.goal if goal is None else goal
         self.nodes: list[SearchNode] = []
-        self.known = StateSet()
         self.solution: list[Action] | None = None
         self.incomplete: set[int] = set()
         """Numbers of the search nodes whose tree may lack successors: cut off, nodes left out, one per class only."""
-        self.dead_ends = DeadEnds(task, self.goal, policy.lookahead.roles) if dead_ends is None else dead_ends
-        self.frozen_goals = frozen_goals or FrozenGoals.when_playing(policy.lookahead, task, self.goal)
+        self.admissible = Admissible(task, self.goal, policy.play_spec, tested=tested)
+        """What has been decided about, and what is not to be."""
         self._expired = expired
-        self._dead_end_nodes: dict[int, bool] = {}
+        self._hopeless: set[int] = set()
+        """Numbers of search nodes that are dead ends, and with them all of their candidates."""
         self._queues = [_Queue(weight) for weight in weights]
         self._turn = 0
         self._tested = 0
@@ -184,7 +184,7 @@ class JumpSearch:
             decision.q[order].astype(np.float32),
         )
         self.nodes.append(node)
-        self.known.add(tree.up_to_walks(tree.root))
+        self.admissible.visit(tree)
         if not tree.has_all_successors:
             self.incomplete.add(node.number)
         for queue in self._queues:
@@ -242,34 +242,25 @@ class JumpSearch:
 
     def _take(self, node: SearchNode, candidate: int) -> _Found | None:
         """A candidate to go on with; None if it is known, a dead end or put aside (the latter two count as tests)."""
-        if self._dead_end_nodes.get(node.number):
+        if node.number in self._hopeless:
             return None
         tree = self._tree(node)
         if candidate >= len(tree):  # made again with less memory left, and truncated earlier
             self.incomplete.add(node.number)
             return None
         state = tree.state_of(candidate)
-        if tree.up_to_walks(state) in self.known:
-            return None
-        if self._is_dead_end(state):
-            if node.number not in self._dead_end_nodes:  # if the node is one, so are all its candidates
-                self._dead_end_nodes[node.number] = self._is_dead_end(node.state)
-            self._tested += 1
-            return None
-        if self._puts_aside(tree, node, candidate, state):
-            self._tested += 1
-            return None
-        return state, node, tree.path_to(candidate), tree.change_to(candidate)
-
-    def _puts_aside(self, tree: LookaheadTree, node: SearchNode, candidate: int, state: State) -> bool:
-        """Whether a candidate is put aside, now or before."""
-        if self.frozen_goals is None or not self.frozen_goals.postpones(tree, candidate, state):
-            return False
-        key = tree.up_to_walks(state)
-        if key not in self._put_aside:
-            self._put_aside.add(key)
-            self._postponed.append((node, candidate))
-        return True
+        verdict = self.admissible.verdict(tree, candidate, state)
+        if verdict is Verdict.OPEN:
+            return state, node, tree.path_to(candidate), tree.change_to(candidate)
+        self._tested += verdict is not Verdict.VISITED
+        if verdict is Verdict.HOPELESS:
+            self._hopeless.add(node.number)
+        elif verdict is Verdict.POSTPONED:
+            key = tree.up_to_walks(state)
+            if key not in self._put_aside:
+                self._put_aside.add(key)
+                self._postponed.append((node, candidate))
+        return None
 
     def _next_postponed(self) -> _Found | None:
         """The first candidate that was put aside and is still new; None if there is none."""
@@ -280,18 +271,14 @@ class JumpSearch:
                 self.incomplete.add(node.number)
                 continue
             state = tree.state_of(candidate)
-            if tree.up_to_walks(state) not in self.known:
+            if not self.admissible.is_visited(tree, state):
                 return state, node, tree.path_to(candidate), tree.change_to(candidate)
         return None
-
-    def _is_dead_end(self, state: State) -> bool:
-        """Whether the state is a dead end that the policy avoids; False if its rule is another."""
-        return DeadEndRule.when_playing(self.policy.lookahead) is DeadEndRule.AVOID and state in self.dead_ends
 
     def _tree(self, node: SearchNode) -> LookaheadTree:
         tree = self._trees.get(node.number)
         if tree is None:
-            tree = lookahead(self.task, node.state, self.policy.lookahead, self.goal)
+            tree = lookahead(self.task, node.state, self.policy.lookahead, self.goal, self.policy.play_spec)
             self._keep(node, tree)
         else:
             self._trees.move_to_end(node.number)

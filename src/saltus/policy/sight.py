@@ -1,7 +1,7 @@
 """Stage `policy`: the part of a goal that a rollout sees.
 
 A policy that was trained on problems with few goals may know how to reach each of them and still wander among hundreds,
-or take detours. With `LookaheadSpec.goals_in_sight` it sees the goals that hold and few that are missing. Once all of
+or take detours. With `PlaySpec.goals_in_sight` it sees the goals that hold and few that are missing. Once all of
 these hold, the next ones come. Those that are not reached within some jumps are put off until others have been reached,
 or nothing else is left. Goals come in the order of their atoms, or in a random one when a policy explores; nothing
 depends on the time.
@@ -17,7 +17,7 @@ import numpy as np
 from saltus.task import Goal, State
 
 if TYPE_CHECKING:
-    from saltus.lookahead import LookaheadSpec
+    from saltus.lookahead import PlaySpec
 
 MOST_JUMPS = 60
 """Jumps within which the goals in sight must be reached."""
@@ -63,7 +63,7 @@ class GoalsInSight:
 
     @classmethod
     def of(
-        cls, spec: LookaheadSpec, whole: Goal, state: State, rng: np.random.Generator | None = None
+        cls, spec: PlaySpec, whole: Goal, state: State, rng: np.random.Generator | None = None
     ) -> GoalsInSight | None:
         """For a policy with this lookahead; None if it sees all goals."""
         if spec.goals_in_sight is None or whole.impossible:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 from saltus.errors import SaltusError
 from saltus.files import check_plain_file
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.policy.catalogue import (
     AUTO,
     YARDSTICK_NAMES,
@@ -88,21 +88,21 @@ class PlanJob(Job[PlanResult]):
     search: bool = False
     """Whether a search follows a greedy rollout that fails or stalls."""
     improve: bool = False
-    take_goals: bool = True
-    """Whether the greedy rollout takes a goal state of the tree whatever its Q-value."""
     greedy_share: float = GREEDY_SHARE
     """Share of the time limit that the greedy rollout may take before a search."""
     seed: int = 0
     """Seed of the yardsticks."""
     lookahead: tuple[str, ...] = ()
-    """Lookahead of a yardstick: `LookaheadSpec.settings`. A trained policy has its own, of which only `roles` can be
-    set; policies of `prefix` are taken as they are."""
+    """Lookahead of a yardstick: `TreeSpec.settings`. A trained policy has its own."""
+    play: tuple[str, ...] = ()
+    """What is to be changed of how the policy plays: texts `key=value` of `PlaySpec`; policies of `prefix` are taken as
+    they are."""
     strict: bool = False
     """Whether flaws of domain and problem that can be mended are errors."""
 
     def __post_init__(self) -> None:
-        if self.lookahead and self.policy not in YARDSTICK_NAMES:
-            check_lookahead(self.policy, LookaheadSpec.of(self.lookahead))
+        check_lookahead(self.policy, TreeSpec.of(self.lookahead) if self.lookahead else None)
+        PlaySpec.of(self.play)  # reports a wrong one before anything is started
 
     def result_builder(self, watch: Watch[PlanResult] | None = None) -> ResultBuilder[PlanResult]:
         """A builder of the job's result, which has not received a message yet."""
@@ -136,13 +136,15 @@ class PlanJob(Job[PlanResult]):
         }
         if self.search:  # only then, so that the configurations of older records of greedy rollouts stay
             facts["stall"] = [PATIENCE, PATIENCE_PER_OBJECT, MARGIN, RECENT]
-        if not self.take_goals:  # only then, so that the configurations of older records stay
+        if "take_goals=false" in self.play:  # only then, so that the configurations of older records stay
             facts["take_goals"] = False
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
     def policy_facts(self) -> dict[str, Any]:
         """What the configuration depends on in the policy: its bytes, or name and seed of a yardstick."""
         changed = {"lookahead": self.lookahead} if self.lookahead else {}  # so that older configurations stay
+        if others := [setting for setting in self.play if not setting.startswith("take_goals=")]:
+            changed["play"] = tuple(others)
         if self.policy in YARDSTICK_NAMES:
             return {"policy": self.policy, "seed": self.seed, **changed}
         return {"policy": file_hash(self.policy), "seed": None, **changed}
@@ -153,7 +155,7 @@ class PlanJob(Job[PlanResult]):
         No bundled policy has such a lookahead. The domain is read only if the policy is in a folder.
         """
         if self.policy in YARDSTICK_NAMES:
-            return LookaheadSpec.of(self.lookahead).kind == FLAT
+            return TreeSpec.of(self.lookahead).kind == FLAT
         if self.policy == AUTO:
             return False
         from saltus.model.description import read_description
@@ -183,7 +185,7 @@ class PlanJob(Job[PlanResult]):
     def method(self) -> str:
         """Lookahead and encoding of a learned policy, or `yardstick_method`, without loading the policy."""
         if self.policy in YARDSTICK_NAMES:
-            return yardstick_method(self.policy, self.lookahead)
+            return yardstick_method(self.policy, (*self.lookahead, *PlaySpec.of(self.play).settings))
         from saltus.model.description import read_description  # only here and above: it imports half the library
 
         try:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from saltus.errors import NoPolicyError, PolicyError
-from saltus.lookahead import LookaheadSpec
+from saltus.lookahead import TreeSpec
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
 from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_learned, open_policy
@@ -56,7 +56,6 @@ def solve(worker: Worker) -> Mapping[str, Any]:
         job.limits,
         search=job.search,
         improve=job.improve,
-        take_goals=job.take_goals,
         goal_policy=policy.goal_policy(),
         greedy_share=job.greedy_share,
         started=worker.started,
@@ -94,7 +93,6 @@ def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]
             return open_learned(job.prefix, domain, device=job.device, threads=job.threads)
         except PolicyError as error:
             warnings.append(f"{error}; continuing with {job.policy}")
-    spec = LookaheadSpec.of(job.lookahead)
     try:
         policy, name = open_policy(
             job.policy,
@@ -102,19 +100,24 @@ def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]
             device=job.device,
             seed=job.seed,
             threads=job.threads,
-            lookahead=spec if job.lookahead else None,
+            lookahead=TreeSpec.of(job.lookahead) if job.lookahead else None,
+            play=job.play,
         )
     except NoPolicyError:
         if job.policy != AUTO:
             raise
-        policy, name = fallback_policy(job.seed, spec.roles)
+        policy, name = fallback_policy(job.seed, job.play)
         warnings.append(fallback_note(domain))
     return policy, name, warnings
 
 
 def method_of(policy: Planner, name: str) -> str:
     """Lookahead and encoding of a learned policy, or the name of a yardstick and its lookahead."""
-    return policy.method if isinstance(policy, LearnedPolicy) else yardstick_method(name, policy.lookahead.settings)
+    return (
+        policy.method
+        if isinstance(policy, LearnedPolicy)
+        else yardstick_method(name, (*policy.lookahead.settings, *policy.play_spec.settings))
+    )
 
 
 def device_of(policy: Planner) -> str:

@@ -17,9 +17,8 @@ import numpy as np
 
 from saltus.errors import plural
 from saltus.lookahead import LookaheadTree
-from saltus.policy import DeadEndRule, Ending, FrozenGoals, LearnedPolicy, Policy, Rollout, Step, run_rollout
+from saltus.policy import Ending, LearnedPolicy, Policy, Step, play, run_rollout
 from saltus.policy.choose import tolerance
-from saltus.policy.sight import GoalsInSight
 from saltus.report.html import document
 from saltus.report.tree_drawing import draw
 from saltus.task import Plan, State, Task, validate
@@ -57,12 +56,7 @@ def trace(
     see: Callable[[Step], None] | None = None,
 ) -> dict[str, Any]:
     """The greedy rollout as plain values; `see` is called with every jump as it is taken."""
-    rollout = Rollout(
-        task,
-        dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
-        frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
-        goals_in_sight=GoalsInSight.of(policy.lookahead, task.goal, task.initial_state),
-    )
+    rollout = play(policy, task)
     names = _Names()
     counted = policy.cost.counted if isinstance(policy, LearnedPolicy) else None
     scale = policy.cost.scale if isinstance(policy, LearnedPolicy) else 1.0

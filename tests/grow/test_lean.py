@@ -15,12 +15,11 @@ from tests.tasks import domain_of, task_of
 from saltus.domains import DOMAINS
 from saltus.domains.generated import generated_task
 from saltus.grow import Grower, problem_text
-from saltus.grow.lean import lean, spent_predicates, supplies
+from saltus.grow.lean import lean, spent_predicates, supplies, without
 from saltus.pddl.structures import Literal
 from saltus.policy.planning import plan_of
 from saltus.policy.tidy import tidied
 from saltus.task import Action, Task, build_task, validate
-from saltus.task.part import part_of
 
 KITCHEN = """\
 (define (domain kitchen)
@@ -109,7 +108,7 @@ def test_only_actions_that_the_goal_needs_count() -> None:
 
 def test_atoms_of_others_stay() -> None:
     task = supper()
-    rest = part_of(task, [task.object_number[name] for name in ("b2", "b4")]).task
+    rest = without(task, [task.object_number[name] for name in ("b2", "b4")])
     kept = {atom for atom in task.problem.initial_atoms(task.domain) if not {"b2", "b4"} & set(atom)}
     assert set(rest.problem.initial_atoms(rest.domain)) == kept
     assert rest.problem.objects == tuple(entry for entry in task.problem.objects if entry.name not in ("b2", "b4"))

@@ -16,7 +16,8 @@ from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.reference import batch
 from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead, reference
 from saltus.lookahead.actions import FEW_ATOMS, applicable_actions, successor_state
-from saltus.lookahead.roles import project, project_goal, project_relaxed
+from saltus.lookahead.roles import project, project_relaxed
+from saltus.lookahead.view import visible_goal
 from saltus.lookahead.roles_reference import facts, roles
 from saltus.lookahead.roles_reference import project as slow_project
 from saltus.pddl import Source, parse_domain, parse_problem
@@ -54,14 +55,14 @@ def shown_facts(task: Task, state: State, goal: Goal, most: int) -> tuple[list[i
     found = project(task, state, goal, most)
     if found is None:
         return None
-    return found.representatives.tolist(), set(facts(found.small.task, found.state, found.goal)), found.satisfied
+    return found.objects.tolist(), set(facts(found.task, found.state, found.goal)), found.satisfied
 
 
 def test_a_few_parcels_stand_for_all() -> None:
     task = carrier(50)
     found = project(task, task.initial_state, task.goal, 3)
     assert found is not None
-    assert [task.objects[i] for i in found.representatives] == ["x", "y", "l", "r", "b0", "b1", "b2"]
+    assert [task.objects[i] for i in found.objects] == ["x", "y", "l", "r", "b0", "b1", "b2"]
     assert (len(found.state), len(found.goal.positive), found.satisfied) == (6, 3, 0)
     assert project(task, task.initial_state, task.goal, 50) is None
     assert project(task, task.initial_state, task.goal, 2**40) is None
@@ -73,11 +74,11 @@ def test_parcels_that_waited_move_up() -> None:
     taken = successor_state(task, task.initial_state, task.action("take b0 x r"))
     found = project(task, taken, task.goal, 2)
     assert found is not None
-    assert [task.objects[i] for i in found.representatives] == ["x", "y", "l", "r", "b0", "b1", "b2"]
+    assert [task.objects[i] for i in found.objects] == ["x", "y", "l", "r", "b0", "b1", "b2"]
     atoms = [*(f"(at b{i} y)" for i in range(4)), "(at b4 x)", "(at b5 x)", "(free l)", "(free r)", "(here x)"]
     found = project(task, task.state(atoms), task.goal, 1)
     assert found is not None
-    assert [task.objects[i] for i in found.representatives] == ["x", "y", "l", "b0", "b4"]
+    assert [task.objects[i] for i in found.objects] == ["x", "y", "l", "b0", "b4"]
     assert found.satisfied == 3
     tree = lookahead(task, task.state(atoms), play=PlaySpec(roles=1))
     assert (int(tree.goals[0]), tree.goal_count) == (4, 6)
@@ -92,8 +93,8 @@ def test_a_small_task_is_used_again() -> None:
     assert first is not None
     assert second is not None
     assert third is not None
-    assert first.small is third.small
-    assert first.small is not second.small
+    assert first.part is third.part
+    assert first.part is not second.part
 
 
 @settings(max_examples=150, deadline=None)
@@ -135,7 +136,7 @@ def test_lifted_trees_are_valid(task: Task, most: int, kind: str) -> None:
     """Every edge of a lifted tree can be replayed in the whole task, goals included."""
     tree = lookahead(task, spec=TreeSpec(kind=kind), play=PlaySpec(roles=most, max_nodes=200))
     tree.check_valid()
-    assert (tree.small is None) == (len(tree.representatives) == 0)
+    assert (tree.small is None) == (len(tree.objects) == 0)
     if tree.small is not None:
         assert not tree.has_all_successors
         tree.small.check_valid()
@@ -191,12 +192,12 @@ def test_dead_ends_of_actions_that_need_more_objects_than_are_shown() -> None:
     goal = task.make_goal([task.atom(f"(free b{i})") for i in range(5)])
     shown = project(task, task.initial_state, goal, 1)
     assert shown is not None
-    assert is_dead_end(shown.small.task, shown.state, shown.goal)
+    assert is_dead_end(shown.task, shown.state, shown.goal)
     assert not is_dead_end(task, task.initial_state, goal, roles=1)
     assert not is_dead_end(task, task.initial_state, goal)
     wide = project_relaxed(task, task.initial_state, goal, 3)
     assert wide is not None
-    assert len(wide.representatives) < len(task.objects)
+    assert len(wide.objects) < len(task.objects)
 
 
 @settings(max_examples=60, deadline=None)
@@ -225,7 +226,7 @@ def test_graphs_hold_representatives_alone() -> None:
     slow = batch([(tree, None), (tree, goal)], vocabulary, spec)
     assert fast.object_count.tolist() == [6, 6] == slow.object_count.tolist()
     assert np.array_equal(fast.arguments, slow.arguments)
-    projected = project_goal(tree, goal)
+    projected = visible_goal(tree, goal)
     assert [tree.encoded.task.atom_name(code) for code in projected.positive.tolist()] == ["(at b1 y)"]
 
 

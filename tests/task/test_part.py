@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,8 +33,8 @@ def names(task: Task, state: State) -> set[str]:
     return {task.atom_name(code) for code in state}
 
 
-def random_part(task: Task, state: State, rng: random.Random) -> tuple[Part, set[str]]:
-    """A part of the task that begins with the state, and the names of what was put away."""
+def random_part(task: Task, rng: random.Random) -> tuple[Part, set[str]]:
+    """A part of the task, and the names of what was put away."""
     wanted = {
         number
         for codes in (task.goal.positive, task.goal.negative)
@@ -42,7 +43,8 @@ def random_part(task: Task, state: State, rng: random.Random) -> tuple[Part, set
     }
     spare = [number for number in range(len(task.domain.constants), len(task.objects)) if number not in wanted]
     put_away = rng.sample(spare, rng.randint(0, len(spare)))
-    return part_of(task, put_away, state), {task.objects[number] for number in put_away}
+    kept = np.array([number for number in range(len(task.objects)) if number not in put_away], np.int32)
+    return part_of(task, kept), {task.objects[number] for number in put_away}
 
 
 @settings(max_examples=examples(80), deadline=None)
@@ -53,21 +55,27 @@ def test_what_can_be_done_in_a_part_can_be_done_in_the_whole(seed: int, moves: b
         return
     rng = random.Random(seed)
     state = walked(task, rng)
-    part, gone = random_part(task, state, rng)
-    small = part.task
+    part, gone = random_part(task, rng)
+    small, seen, goal = part.task, part.state_of(state), part.goal_of(task.goal)
     assert set(small.objects) == set(task.objects) - gone
     assert [task.objects[number] for number in part.numbers] == list(small.objects)
     there = {atom for atom in names(task, state) if gone.isdisjoint(atom.strip("()").split()[1:])}
-    assert names(small, small.initial_state) == there
-    assert (len(small.goal.positive), len(small.goal.negative)) == (len(task.goal.positive), len(task.goal.negative))
+    assert names(small, seen) == there
+    assert {small.atom_name(code) for code in goal.positive} == {task.atom_name(code) for code in task.goal.positive}
+    assert {small.atom_name(code) for code in goal.negative} == {task.atom_name(code) for code in task.goal.negative}
+    assert small.static_codes == {
+        small.atom(task.atom_name(code))
+        for code in task.static_codes
+        if gone.isdisjoint(task.atom_name(code).strip("()").split()[1:])
+    }
     possible = set(applicable(task, state))
-    mapped = {part.action_of_whole(action): action for action in applicable(small, small.initial_state)}
+    mapped = {part.action_of_whole(action): action for action in applicable(small, seen)}
     about_others = {action for action in possible if gone & {task.objects[number] for number in action.arguments}}
     assert set(mapped) == possible - about_others
     for action, own in mapped.items():
         after, after_there = (
             names(task, successor(task, state, action)),
-            names(small, successor(small, small.initial_state, own)),
+            names(small, successor(small, seen, own)),
         )
         assert after - after_there == names(task, state) - there  # what is away stays as it is
         assert after_there <= after

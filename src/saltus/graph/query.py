@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from saltus.errors import ConfigurationError
 from saltus.graph.encodings import EncodingSpec
 from saltus.lookahead import LookaheadTree
-from saltus.lookahead.roles import project_goal
+from saltus.lookahead.view import visible_goal
 from saltus.task import Goal
 
 Query: TypeAlias = tuple[LookaheadTree, Goal | None]
@@ -22,7 +22,7 @@ def levels_of(tree: LookaheadTree, spec: EncodingSpec) -> NDArray[np.int32]:
 
 
 def resolve(query: Query, spec: EncodingSpec) -> tuple[LookaheadTree, Goal]:
-    """The tree that is encoded, with its representatives alone if objects wait, and the goal it is seen with.
+    """The tree that is encoded, with its visible objects alone, and the goal it is seen with.
 
     Goals and trees that the encoding cannot express are refused.
     """
@@ -31,7 +31,7 @@ def resolve(query: Query, spec: EncodingSpec) -> tuple[LookaheadTree, Goal]:
     if goal is None:
         goal = tree.goal
     elif whole.small is not None:
-        goal = project_goal(whole, goal)
+        goal = visible_goal(whole, goal)
     if len(goal.negative) and not spec.negative_goals:
         atom = tree.task.atom_name(int(goal.negative[0]))
         raise ConfigurationError(

@@ -7,13 +7,17 @@ on it. A *lean* problem has only those that a plan uses; the plan shows that it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from saltus.pddl import Domain
+from saltus.pddl.structures import Literal
 from saltus.policy.planning import plan_of
 from saltus.policy.tidy import tidied
 from saltus.task import Action, Plan, Task, validate
-from saltus.task.part import part_of
+from saltus.task.compile import build_task
 
 
 def spent_predicates(domain: Domain) -> frozenset[str]:
@@ -55,6 +59,37 @@ def lean(task: Task, plan: Sequence[Action]) -> tuple[Task, Plan] | None:
     spare -= {argument for action in kept for argument in action.arguments}
     if not spare:
         return None
-    found = part_of(task, spare).task
+    found = without(task, spare)
     actions = plan_of(task, kept)
     return (found, actions) if validate(found, actions).valid else None
+
+
+def without(task: Task, objects: Collection[int]) -> Task:
+    """The task without some objects, neither constants nor in the goal, and without all that is said about them."""
+    problem, names = task.problem, {task.objects[number] for number in objects}
+    renumbered = {old: new for new, old in enumerate(i for i in range(len(task.objects)) if i not in objects)}
+    predicates: list[int] = []
+    arguments: list[int] = []
+    given, start = problem.init_argument.tolist(), 0
+    for predicate in problem.init_predicate.tolist():
+        end = start + int(task.arity[predicate])
+        if all(number in renumbered for number in given[start:end]):
+            predicates.append(predicate)
+            arguments += [renumbered[number] for number in given[start:end]]
+        start = end
+    found = replace(
+        problem,
+        objects=tuple(entry for entry in problem.objects if entry.name not in names),
+        init_predicate=np.array(predicates, np.int32),
+        init_argument=np.array(arguments, np.int32),
+        values={key: value for key, value in problem.values.items() if names.isdisjoint(key[1:])},
+        goal=tuple(_fluent_goal(task)),  # a literal that never changes may be about what is left out
+        file=f"<part of {problem.file}>",
+    )
+    return build_task(task.domain, found)
+
+
+def _fluent_goal(task: Task) -> Iterator[Literal]:
+    for positive, codes in ((True, task.goal.positive), (False, task.goal.negative)):
+        for predicate, *objects in map(task.decode, codes.tolist()):
+            yield Literal(task.predicates[predicate], tuple(task.objects[number] for number in objects), positive)

@@ -221,11 +221,11 @@ def is_dead_end(
     if goal.impossible:
         return True
     task, quotas = with_quotas(task, state, goal)
-    projection = None if quotas or roles is None else project_relaxed(task, state, goal, roles)
-    if projection is not None:
-        task, state, goal = projection.small.task, projection.state, projection.goal
+    view = None if quotas or roles is None else project_relaxed(task, state, goal, roles)
+    if view is not None:
+        task, state, goal = view.task, view.state, view.goal
     known = kernel_task(task)
-    negated = _NEGATED.of(task) if projection is None and ground_atoms >= FEW_ATOMS else None
+    negated = _NEGATED.of(task) if view is None and ground_atoms >= FEW_ATOMS else None
     if negated is not None:
         return not negated.reaches(known, state.codes, goal.positive, quotas)
     grounded = _GROUNDED.of(task)

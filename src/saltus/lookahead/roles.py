@@ -17,7 +17,6 @@ costs one comparison of the state with the last one, and what has changed.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +24,11 @@ from numpy.typing import NDArray
 
 from saltus import _kernel
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves, restrict_moves
-from saltus.lookahead.tree import LookaheadTree
+from saltus.lookahead.view import View
 from saltus.task import Goal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.kernel_task import kernel_task
+from saltus.task.part import Part, can_be_parted, part_of
 
 MOST_TASKS = 64
 """Small tasks that are kept for the next decisions: whichever objects stand for others, there are only so many
@@ -38,51 +38,21 @@ MOST_GOALS = 4
 """Goals, or numbers of representatives, for which the roles of a task are kept."""
 
 
-class SmallTask(NamedTuple):
-    """A task of representatives."""
+class _Small(NamedTuple):
+    """A task of representatives. It may serve others with the same types and static atoms, too, so its objects have the
+    names of those for which it was made first."""
 
-    task: Task
+    part: Part
     moves: FreeMoves | None
-    """Free moves of the whole task among the representatives."""
-
-
-@dataclass(frozen=True, eq=False)
-class Projection:
-    """A situation with representatives alone."""
-
-    small: SmallTask
-    representatives: NDArray[np.int32]
-    """Their numbers in the whole task, ascending."""
-    state: State
-    goal: Goal
-    satisfied: int
-    """Goal literals that hold but are about objects that wait."""
-
-    def lift(self, tree: LookaheadTree, task: Task, state: State, goal: Goal) -> LookaheadTree:
-        """A tree of the small task as a tree of the whole task."""
-        small, whole = kernel_task(self.small.task), kernel_task(task)
-        return replace(
-            tree,
-            task=task,
-            root=state,
-            goal=goal,
-            argument=self.representatives[tree.argument],
-            goals=tree.goals + np.int32(self.satisfied),
-            added=_kernel.lift_codes(small, whole, self.representatives, tree.added),
-            deleted=_kernel.lift_codes(small, whole, self.representatives, tree.deleted),
-            small=tree,
-            representatives=self.representatives,
-        )
 
 
 class _Known:
     """What is kept of a task: roles by the goal's identity and the number of representatives, and small tasks."""
 
     def __init__(self, task: Task) -> None:
-        quantifies = any(effect.variables for schema in task.schemas for effect in schema.effects)
-        self.has_roles = not quantifies and not task.uses_adl
+        self.has_roles = can_be_parted(task) and not task.uses_adl
         self.roles: OrderedDict[tuple[int, int], tuple[Goal, _kernel.Roles]] = OrderedDict()
-        self.small: OrderedDict[tuple[bytes, ...], SmallTask] = OrderedDict()
+        self.small: OrderedDict[tuple[bytes, ...], _Small] = OrderedDict()
 
     def roles_of(self, task: Task, goal: Goal, most: int) -> _kernel.Roles:
         found = self.roles.get((id(goal), most))
@@ -95,7 +65,7 @@ class _Known:
         return found[1]
 
 
-def project(task: Task, state: State, goal: Goal, most: int, *, free_moves: bool = False) -> Projection | None:
+def project(task: Task, state: State, goal: Goal, most: int, *, free_moves: bool = False) -> View | None:
     """The situation with at most so many objects of a role; None if no object has to wait."""
     known = _KNOWN.of(task)
     if not known.has_roles or most >= len(task.objects):
@@ -103,22 +73,23 @@ def project(task: Task, state: State, goal: Goal, most: int, *, free_moves: bool
     found = known.roles_of(task, goal, most).project(state.codes)
     if found is None:
         return None
-    representatives, code_offset, static_rows, static_count, codes, positive, negative, satisfied = found
+    representatives, _, static_rows, static_count, codes, positive, negative, satisfied = found
     moves = find_free_moves(task) if free_moves else None
     masks = () if moves is None else (mask[representatives] for group in moves.groups for mask in group.objects)
     arrays = (task.object_type[representatives], static_count, static_rows, *masks)
     key = tuple(array.tobytes() for array in arrays)
     small = known.small.get(key)
     if small is None:
-        made = _small_task(task, representatives, code_offset, static_rows, static_count)
-        small = SmallTask(made, None if moves is None else restrict_moves(moves, made, representatives))
+        part = part_of(task, representatives, rows_by_predicate(static_rows, static_count, task.arity))
+        small = _Small(part, None if moves is None else restrict_moves(moves, part.task, representatives))
         known.small[key] = small
         if len(known.small) > MOST_TASKS:
             known.small.popitem(last=False)
-    return Projection(small, representatives, State(codes), Goal(positive, negative, goal.impossible), satisfied)
+    wanted = Goal(positive, negative, goal.impossible)
+    return View(small.part, small.moves, representatives, State(codes), wanted, satisfied)
 
 
-def project_relaxed(task: Task, state: State, goal: Goal, most: int) -> Projection | None:
+def project_relaxed(task: Task, state: State, goal: Goal, most: int) -> View | None:
     """The situation with at most so many objects of a role, for tests by the delete relaxation, which reaches the goal
     there exactly if it does in the whole task; None if that does not hold, or if no object has to wait.
 
@@ -131,48 +102,15 @@ def project_relaxed(task: Task, state: State, goal: Goal, most: int) -> Projecti
     return project(task, state, goal, most)
 
 
-def project_goal(tree: LookaheadTree, goal: Goal) -> Goal:
-    """Another goal for a tree with representatives, as its small task has it: literals about them alone."""
-    task, small = tree.task, tree.encoded.task
-    number = {int(whole): i for i, whole in enumerate(tree.representatives.tolist())}
-
-    def shown(codes: NDArray[np.int64]) -> list[int]:
-        return [
-            small.encode(predicate, [number[i] for i in arguments])
-            for predicate, *arguments in map(task.decode, codes.tolist())
-            if all(i in number for i in arguments)
-        ]
-
-    return Goal(shown(goal.positive), shown(goal.negative), goal.impossible)
-
-
-def _small_task(
-    task: Task,
-    representatives: NDArray[np.int32],
-    code_offset: NDArray[np.int64],
-    static_rows: NDArray[np.int32],
-    static_count: NDArray[np.int64],
-) -> Task:
-    """The task of some objects, with an empty initial state and goal: states and goals come with every decision.
-
-    The same small task may serve other representatives with the same types and static atoms. So its objects have the
-    names of those for which it was made first.
-    """
-    arity = task.arity.astype(np.int64)
-    ends = np.cumsum(static_count * arity)
-    rows = tuple(
-        np.ascontiguousarray(static_rows[end - count * number : end].reshape(count, number))
-        for end, count, number in zip(ends.tolist(), static_count.tolist(), arity.tolist(), strict=True)
-    )
-    return replace(
-        task,
-        objects=tuple(task.objects[i] for i in representatives.tolist()),
-        object_type=np.ascontiguousarray(task.object_type[representatives]),
-        code_offset=code_offset,
-        static_atoms=rows,
-        initial_state=State(()),
-        goal=Goal(()),
-    )
+def rows_by_predicate(
+    rows: NDArray[np.int32], count: NDArray[np.int64], arity: NDArray[np.int32]
+) -> list[NDArray[np.int32]]:
+    """Atoms of all predicates one after the other, as one [atoms, arity] array for each."""
+    ends = np.cumsum(count * arity.astype(np.int64))
+    return [
+        np.ascontiguousarray(rows[end - own * number : end].reshape(own, number))
+        for end, own, number in zip(ends.tolist(), count.tolist(), arity.tolist(), strict=True)
+    ]
 
 
 _KNOWN = PerObject(_Known)

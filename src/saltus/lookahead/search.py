@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from saltus import _kernel
 from saltus.lookahead.free_moves import find_free_moves
-from saltus.lookahead.roles import Projection, project
+from saltus.lookahead.roles import project
 from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, PLAY, ROOT_SUCCESSORS, TREES, PlaySpec, TreeSpec
 from saltus.lookahead.tree import LookaheadTree
+from saltus.lookahead.view import View
 from saltus.task import Goal, State, Task
 from saltus.task.kernel_task import kernel_task
 
@@ -50,37 +51,35 @@ def lookahead_batch(
     threads: int | None = None,
 ) -> list[LookaheadTree]:
     """Trees of many situations. The result does not depend on the number of threads (default: one per core)."""
-    projections = [_project(situation, spec, play) for situation in situations]
+    views = [_view_of(situation, spec, play) for situation in situations]
     shown = [
-        situation if projection is None else Situation(projection.small.task, projection.state, projection.goal)
-        for situation, projection in zip(situations, projections, strict=True)
+        situation if view is None else Situation(view.task, view.state, view.goal)
+        for situation, view in zip(situations, views, strict=True)
     ]
     trees = _kernel.lookahead_batch(
         [kernel_task(task) for task, _, _ in shown],
         [state.codes for _, state, _ in shown],
         [goal.positive for _, _, goal in shown],
         [goal.negative for _, _, goal in shown],
-        [_kernel_moves(*pair, spec) for pair in zip(situations, projections, strict=True)],
+        [_kernel_moves(*pair, spec) for pair in zip(situations, views, strict=True)],
         _kernel_spec(spec, play),
         threads or os.cpu_count() or 1,
     )
     return [
-        tree if projection is None else projection.lift(tree, *situation)
-        for situation, projection, tree in zip(
-            situations, projections, map(_wrap, shown, repeat(spec), trees), strict=True
-        )
+        tree if view is None else view.lift(tree, *situation)
+        for situation, view, tree in zip(situations, views, map(_wrap, shown, repeat(spec), trees), strict=True)
     ]
 
 
-def _project(situation: Situation, spec: TreeSpec, play: PlaySpec) -> Projection | None:
+def _view_of(situation: Situation, spec: TreeSpec, play: PlaySpec) -> View | None:
     return None if play.roles is None else project(*situation, play.roles, free_moves=spec.free_moves)
 
 
-def _kernel_moves(situation: Situation, projection: Projection | None, spec: TreeSpec) -> _kernel.FreeMoves | None:
+def _kernel_moves(situation: Situation, view: View | None, spec: TreeSpec) -> _kernel.FreeMoves | None:
     if not spec.free_moves:
         return None
     task, _, _ = situation
-    moves = find_free_moves(task) if projection is None else projection.small.moves
+    moves = find_free_moves(task) if view is None else view.moves
     return None if moves is None else moves.kernel
 
 

@@ -59,9 +59,9 @@ class LookaheadTree:
     left_out: int
     """Number of nodes left out because of `max_encoded`."""
     small: LookaheadTree | None = field(default=None, repr=False)
-    """The same tree in the task of representatives (`roles.py`), which is what is encoded; None if no object waits."""
-    representatives: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32), repr=False)
-    """[objects of the small task]: their numbers in the task; empty if no object waits."""
+    """The same tree in the task of the visible objects (`view.py`), which is encoded; None if none is hidden."""
+    objects: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32), repr=False)
+    """[objects of the small task]: their numbers in the task; empty if none is hidden."""
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -73,7 +73,7 @@ class LookaheadTree:
 
     @property
     def encoded(self) -> LookaheadTree:
-        """The tree that the graph stage encodes: that of the representatives if objects wait."""
+        """The tree that the graph stage encodes: that of the visible objects."""
         return self if self.small is None else self.small
 
     @property

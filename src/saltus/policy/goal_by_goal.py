@@ -21,11 +21,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from saltus.lookahead.actions import successor_state
+from saltus.lookahead.view import view_without
 from saltus.policy.admissible import Admissible
 from saltus.policy.rollout import Decision, Ending, Policy, Rollout, play
 from saltus.policy.sight import MOST_JUMPS, Literal, missing_literals, with_more
 from saltus.task import Action, Goal, State, Task
-from saltus.task.part import can_be_parted, part_of
+from saltus.task.part import can_be_parted
 
 WAYS = 5
 """Ways to put objects away."""
@@ -160,17 +161,15 @@ class GoalByGoal:
         self, put_away: frozenset[int], state: State, goal: Goal
     ) -> Generator[Decision, None, list[Action] | None]:
         """The actions to the goal in a task that lacks some objects; None if it is not reached there."""
-        kept = [one for one in literals_of(goal) if put_away.isdisjoint(self.task.decode(one[1])[1:])]
-        wanted = Goal([code for sign, code in kept if sign], [code for sign, code in kept if not sign])
         self.states += (len(self.task.objects) + len(state)) // PER_STATE
-        part = part_of(self.task, put_away, state, wanted)
-        rollout = play(self.policy, part.task)
-        if part.task.initial_state in rollout.admissible.dead_ends:
+        view = view_without(self.task, put_away, state, goal)
+        rollout = play(self.policy, view.task)
+        if view.state in rollout.admissible.dead_ends:
             return None
         found = yield from self._roll_out(rollout)
         if found is None:
             return None
-        actions = [part.action_of_whole(action) for action in found]
+        actions = [view.part.action_of_whole(action) for action in found]
         for action in actions:
             state = successor_state(self.task, state, action)
         is_lost = not goal.holds(state) or self.tested.is_avoided(state)

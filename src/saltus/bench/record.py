@@ -18,7 +18,7 @@ from saltus.errors import ConfigurationError, InputError, Position, shorten
 from saltus.files import parse_object
 from saltus.policy.figures import FIGURES, Figures, Kind, declarations, declare
 from saltus.policy.outcome import Limits, Outcome
-from saltus.policy.planning import GOAL_BY_GOAL, GOAL_SEARCH, RELAXED_SEARCH, SEARCH
+from saltus.policy.portfolio import GOAL_BY_GOAL, GOAL_SEARCH, RELAXED_SEARCH, SEARCH
 from saltus.process import PlanJob, PlanResult
 
 FORMAT = "saltus-record"

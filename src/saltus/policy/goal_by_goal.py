@@ -60,8 +60,9 @@ class GoalByGoal:
         self.tested = Admissible(task, task.goal, policy.play_spec) if tested is None else tested
         """Knows from which states the whole goal is out of reach; they are avoided."""
         self.solution: list[Action] | None = None
-        self.states = 0
+        self.work = 0
         """States of all trees so far."""
+        self.next_work = 0
         self.goals = 0
         """Most goals that held at once when one had been reached."""
         self._everything = self._objects_of(literals_of(task.goal))
@@ -161,7 +162,7 @@ class GoalByGoal:
         self, put_away: frozenset[int], state: State, goal: Goal
     ) -> Generator[Decision, None, list[Action] | None]:
         """The actions to the goal in a task that lacks some objects; None if it is not reached there."""
-        self.states += (len(self.task.objects) + len(state)) // PER_STATE
+        self.work += (len(self.task.objects) + len(state)) // PER_STATE
         view = view_without(self.task, put_away, state, goal)
         rollout = play(self.policy, view.task)
         if view.state in rollout.admissible.dead_ends:
@@ -180,7 +181,7 @@ class GoalByGoal:
         actions: list[Action] = []
         while rollout.ending is None and rollout.jumps < MOST_JUMPS:
             decision = self.policy.decide([rollout.situation])[0]
-            self.states += len(decision.tree)
+            self.work += len(decision.tree)
             step = rollout.advance(decision)
             if step is not None:
                 actions += step.actions

@@ -138,10 +138,6 @@ class Limits:
             raise ConfigurationError(f"max_jumps is {shorten(str(self.max_jumps))}, expected at least 0")
 
 
-GREEDY_SHARE = 0.5
-"""Share of the time limit that the greedy rollout may take if a search follows, unless it is still making progress."""
-
-
 @dataclass(frozen=True)
 class PlanningProtocol:
     """Limits of planning, whether a search follows, and the rule that picks a state of a tree."""

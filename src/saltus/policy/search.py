@@ -23,6 +23,7 @@ import heapq
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -290,6 +291,36 @@ class JumpSearch:
         while self._cached > CACHED_NODES and len(self._trees) > 1:
             _, dropped = self._trees.popitem(last=False)
             self._cached -= _size(dropped)
+
+
+class SearchAround:
+    """A search as a searcher (`portfolio.py`). It begins with a state that nobody has decided about, if there is one: a
+    search node, the state, and the actions that lead there from the node's."""
+
+    def __init__(
+        self, search: JumpSearch, undecided: tuple[SearchNode | None, State, list[Action]] | None = None
+    ) -> None:
+        self.search = search
+        self.work = 0
+        self.goals = 0
+        self.next_work = 0
+        self._undecided = undecided
+
+    @property
+    def solution(self) -> list[Action] | None:
+        """That of the search."""
+        return self.search.solution
+
+    def run(self) -> Iterator[Decision]:
+        """Decisions as they are made, until there is a solution, no candidate is left, or time is up."""
+        first: list[tuple[SearchNode, Decision]] = []
+        if self._undecided is not None and self.search.solution is None:
+            node, state, jump = self._undecided
+            first.append(self.search.expand(state, node, jump))
+        for _, decision in chain(first, self.search.run()):
+            self.work += len(decision.tree)
+            self.goals = max(self.goals, int(decision.tree.goals[0]))
+            yield decision
 
 
 def _size(tree: LookaheadTree) -> int:

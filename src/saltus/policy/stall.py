@@ -30,9 +30,6 @@ worst is a stretch of 32 jumps (blocksworld, 65 objects: one jump undoes 32 of 6
 earlier sample had 19 (satellite, 38 objects), where it allows 176. Test problems were not used.
 """
 
-RECENT = 0.05
-"""Share of the patience within which a new best is recent."""
-
 MARGIN = 0.5
 """What a value must gain to count, in the unit of the policy's Q-values: half a typical jump."""
 
@@ -83,11 +80,6 @@ class Stall:
     def has_stalled(self) -> bool:
         """Whether more decisions than the patience allows have come since the last new best."""
         return self.stretch >= self.patience
-
-    @property
-    def is_making_progress(self) -> bool:
-        """Whether the last new best is recent, or there has been no decision yet."""
-        return self.stretch <= RECENT * self.patience
 
     @property
     def best_decisions(self) -> list[int]:

@@ -27,8 +27,8 @@ from saltus.policy.catalogue import (
     policy_path,
 )
 from saltus.policy.figures import Figures
-from saltus.policy.outcome import GREEDY_SHARE, Outcome, PlanningProtocol
-from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT, RECENT
+from saltus.policy.outcome import Outcome, PlanningProtocol
+from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
 from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
 from saltus.task import Plan
@@ -88,8 +88,6 @@ class PlanJob(Job[PlanResult]):
     search: bool = False
     """Whether a search follows a greedy rollout that fails or stalls."""
     improve: bool = False
-    greedy_share: float = GREEDY_SHARE
-    """Share of the time limit that the greedy rollout may take before a search."""
     seed: int = 0
     """Seed of the yardsticks."""
     lookahead: tuple[str, ...] = ()
@@ -131,11 +129,11 @@ class PlanJob(Job[PlanResult]):
             "limits": {"seconds": limits.seconds, "memory_mb": limits.memory_mb, "choices": limits.max_jumps},
             "search": self.search,
             "improve": self.improve,
-            "greedy_share": self.greedy_share if self.search else 1.0,
+            "greedy_share": 1.0,  # so that the configurations of older records of greedy rollouts stay
             "device": self.device,
         }
         if self.search:  # only then, so that the configurations of older records of greedy rollouts stay
-            facts["stall"] = [PATIENCE, PATIENCE_PER_OBJECT, MARGIN, RECENT]
+            facts["stall"] = [PATIENCE, PATIENCE_PER_OBJECT, MARGIN]
         if "take_goals=false" in self.play:  # only then, so that the configurations of older records stay
             facts["take_goals"] = False
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

@@ -57,7 +57,6 @@ def solve(worker: Worker) -> Mapping[str, Any]:
         search=job.search,
         improve=job.improve,
         goal_policy=policy.goal_policy(),
-        greedy_share=job.greedy_share,
         started=worker.started,
         threads=job.threads,
     ):

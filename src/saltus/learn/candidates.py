@@ -36,9 +36,6 @@ MOST_ENCODED = 10_000
 """Nodes of a tree that the network sees. A limit that large problems run into costs the policy its way: what it learned
 to choose may be what was left out."""
 
-SHORT_TREES = ("play.max_better=32", "play.max_encoded=2000")
-"""Limits on trees that the winner keeps to if it plays no worse with them."""
-
 SHARED = (
     f"play.max_encoded={MOST_ENCODED}",
     "training.validation_problems=24",
@@ -75,12 +72,6 @@ SIMILAR = 60
 LONGEST_VALIDATION = 0.1
 """Share of the time of a contest that a validation may take; problems not solved by then count as unsolved."""
 
-ONE_GOAL, SHORT, FEW = "-one-goal", "-short", "-roles"
-"""What the names of variants end with."""
-
-SHOWN_PER_ROLE = 8
-"""Objects of a role that the winner sees if it plays no worse with them."""
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -92,23 +83,11 @@ class Candidate:
     settings: tuple[str, ...]
     """Changes to it."""
     seed: int
-    start: str = ""
-    """Candidate whose policy it begins with; empty for random weights."""
 
     @cached_property
     def configuration(self) -> Configuration:
         """The resolved configuration."""
         return load_configuration(self.config, self.settings)
-
-    @property
-    def sees_one_goal(self) -> bool:
-        """Whether it is a variant that `with_one_goal` made, or one of that."""
-        return bool(self.start) and self.configuration.play.goals_in_sight == 1
-
-    @property
-    def has_short_trees(self) -> bool:
-        """Whether it is a variant that `with_short_trees` made, or one of that."""
-        return bool(self.start) and set(SHORT_TREES) <= set(self.settings)
 
     @property
     def looks_for_dead_ends(self) -> bool:
@@ -118,35 +97,6 @@ class Candidate:
     def restarted(self) -> Candidate:
         """The same candidate with another seed."""
         return Candidate(f"{self.name}-seed-{self.seed + 1}", self.config, self.settings, self.seed + 1)
-
-    def with_frozen_goals(self) -> Candidate | None:
-        """The candidate's policy, to go on with frozen goals; None if it has them, or cannot have them."""
-        return self._variant("-frozen", "play.frozen_goals=strong")
-
-    def with_one_goal(self) -> Candidate | None:
-        """The candidate's policy with one missing goal in sight at a time; None if the user's settings say how many, or
-        exclude it."""
-        if self.configuration.play.goals_in_sight is not None:
-            return None
-        return self._variant(ONE_GOAL, "play.goals_in_sight=1")
-
-    def with_short_trees(self) -> Candidate | None:
-        """The candidate's policy with smaller trees; None if the user's settings limit them."""
-        spec = self.configuration.play
-        if spec.max_better is not None or spec.max_encoded != MOST_ENCODED:
-            return None
-        return self._variant(SHORT, *SHORT_TREES)
-
-    def with_roles(self) -> Candidate | None:
-        """The candidate's policy with few objects of every role; None if it has that already, or cannot have it."""
-        return self._variant(FEW, f"play.roles={SHOWN_PER_ROLE}")
-
-    def _variant(self, suffix: str, *settings: str) -> Candidate | None:
-        found = Candidate(f"{self.name}{suffix}", self.config, (*self.settings, *settings), self.seed, self.name)
-        try:
-            return found if found.configuration != self.configuration else None
-        except ConfigurationError:
-            return None
 
 
 def shared_settings(tasks: Sequence[Task], device: str, seconds: float = 0.0) -> tuple[str, ...]:

@@ -3,11 +3,9 @@
 Takes a folder of problems; gives the folder of a policy. Every candidate (`candidates.py`) is an ordinary run in
 `candidates/NAME`, trained by jobs in processes of their own. Successive halving: all train for equal shares of the
 time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
-not steadily, it is also tried with another seed and, if it does not solve everything, with frozen goals, and the best
-is kept. Before that, it learns for a while with one goal in sight at a time, and is validated with smaller trees and
-with few objects of every role; it keeps to what makes it play better, or no worse with smaller trees. At the end, the
-policies of all runs that are about as good play far larger problems (`final.py`), and the best of these is chosen; if
-it does not solve most of them, another seed is tried.
+not steadily, it is also tried with another seed, and the better one is kept. At the end, the policies of all runs that
+are about as good play far larger problems (`final.py`), and the best of these, with the way to play that suits it best,
+is chosen; if it does not solve most of them, another seed is tried.
 
     contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
     policy.safetensors    the best policy so far, of whichever run
@@ -29,27 +27,22 @@ from typing import Any
 
 from saltus.errors import InputError, SaltusError, plural
 from saltus.files import WriteError, write_whole
-from saltus.learn.candidates import FEW, ONE_GOAL, SHORT, SHOWN_PER_ROLE, Candidate
-from saltus.learn.contest_state import FINAL, HALVING, LAST, RESTART, ROLES, SIGHT, TREES, WINNER, ContestState, Round
+from saltus.learn.candidates import Candidate
+from saltus.learn.contest_state import FINAL, HALVING, LAST, RESTART, WINNER, ContestState, Round
 from saltus.learn.final import Entrant, Placing, entrants_of, is_entrant
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
-from saltus.learn.ranking import ABOUT_AS_SHORT, Standing, halvings, needs_restart, ranked, reason, survivors
+from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
 from saltus.learn.run import TIME_LIMIT
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.learn.validation import Validation
+from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import LearnedPolicy
 from saltus.policy.catalogue import RUN_POLICY
 from saltus.process import Finished, LocalRunner, Message, Runner, Stop, run_job
 
 STARTUP = 6.0
 """Seconds that a job is expected to take before it trains, until that has been measured."""
-
-SIGHT_PART = 1 / 8
-"""Part of the time left that the winner learns with one goal in sight."""
-
-WORTH_VARYING = 0.5
-"""Share of the validation problems that the winner must solve before its policy is tried with less to see."""
 
 LEAST_SHARE = 1.0
 """Shortest time, in seconds, for which it is worth starting a run once more."""
@@ -59,6 +52,9 @@ FINAL_SHARE = 0.1
 
 LONGEST_FINAL = 900.0
 """Most seconds that a final takes."""
+
+CHOSEN = "chosen.safetensors"
+"""File of a policy on its way from the final to who publishes it."""
 
 FAILED = "no run that is left can go on"
 DONE = "nothing is left to try"
@@ -125,7 +121,7 @@ class Contest:
         self._used_by: dict[str, float] = {}
         self._validating: dict[str, float] = {}
         """Seconds that the last validation of each run took."""
-        self._published: tuple[str, tuple[float, ...]] | None = None
+        self._published: tuple[str, tuple[float, ...], tuple[str, ...]] | None = None
         self._finalists: list[Entrant] = []
         """Who took part in the last final."""
         self._tell: Tell = lambda event: None
@@ -194,12 +190,7 @@ class Contest:
         kinds = [entry.kind for entry in state.rounds]
         alone = state.contestants[0] if len(state.contestants) == 1 else ""
         least = 1.0 if state.budget.unit == "episodes" else self._overhead(state.contestants) + LEAST_SHARE
-        lineage = state.lineage(alone) if alone else []
-        is_stable = any(name in state.stable for name in lineage)
-        may_vary = left >= least and (is_stable or (alone and WINNER in kinds))
-        if may_vary and self._add_variant(alone):
-            self._save()
-            return
+        is_stable = alone in state.stable
         is_lost = bool(state.placings) and not state.placings[0].is_enough
         if is_stable and not (is_lost and RESTART not in kinds and left >= least):
             self._end(STABLE)
@@ -209,12 +200,8 @@ class Contest:
             self._add_round(HALVING, state.contestants, left, halvings(len(state.contestants)) + 2)
         elif alone and WINNER not in kinds and alone not in state.finished:
             self._add_round(WINNER, state.contestants, left, 2)
-        elif alone and RESTART not in kinds and (is_lost or needs_restart(self._standings[self._learned(lineage)])):
-            winner = state.candidate(alone)
-            # One goal in sight helps a policy that knows its way, not one that begins, and excludes frozen goals.
-            again = state.candidate(lineage[-1]) if winner.sees_one_goal else winner
-            frozen = None if self._standings[alone].is_complete else again.with_frozen_goals()
-            self._add([entry for entry in (again.restarted(), frozen) if entry is not None])
+        elif alone and RESTART not in kinds and (is_lost or needs_restart(self._standings[alone])):
+            self._add(state.candidate(alone).restarted())
             goes_on = self.slots > 1 and alone not in state.finished
             self._add_round(RESTART, state.contestants[not goes_on :], left, 1)
         elif alone not in state.finished:
@@ -267,36 +254,11 @@ class Contest:
         self._say("round", f"round {len(self.state.rounds)} is over: {current.scores[0]}")
         self._save()
 
-    def _learned(self, lineage: Sequence[str]) -> str:
-        """The run that learned the policy of the first one: others are validated with less to see, and hardly learn."""
-        seeing = [name for name in lineage if self.state.candidate(name).sees_one_goal]
-        return seeing[-1] if seeing else lineage[-1]
-
-    def _add_variant(self, alone: str) -> bool:
-        """Adds a round in which the policy of the only run left is validated with less to see, if one is to come. With
-        fewer goals it also learns for a while, since it must do without the others' help."""
-        if self._standings[alone].share < WORTH_VARYING:
-            return False
-        winner, lineage = self.state.candidate(alone), self.state.lineage(alone)
-        made = [entry.name for entry in self.state.candidates if entry.start in lineage]
-        for kind, suffix, variant, change, share in (
-            (SIGHT, ONE_GOAL, winner.with_one_goal(), "one missing goal in sight at a time", SIGHT_PART * self._left()),
-            (TREES, SHORT, winner.with_short_trees(), "smaller trees", LEAST_SHARE),
-            (ROLES, FEW, winner.with_roles(), f"{SHOWN_PER_ROLE} objects of a role", LEAST_SHARE),
-        ):
-            if variant is not None and not any(name.endswith(suffix) for name in made):
-                self._add([variant])
-                self.state.rounds.append(Round(kind, {variant.name: max(LEAST_SHARE, share)}))
-                self._say("round", f"round {len(self.state.rounds)}: {variant.name}: {alone} with {change}")
-                return True
-        return False
-
-    def _add(self, candidates: Sequence[Candidate]) -> None:
-        """Adds candidates to a contest that goes on."""
-        for candidate in candidates:
-            self.state.candidates.append(candidate)
-            self.state.contestants.append(candidate.name)
-            self._look_at(candidate.name)
+    def _add(self, candidate: Candidate) -> None:
+        """Adds a candidate to a contest that goes on."""
+        self.state.candidates.append(candidate)
+        self.state.contestants.append(candidate.name)
+        self._look_at(candidate.name)
 
     def _add_round(self, kind: str, names: Sequence[str], left: float, parts: int) -> None:
         """Adds a round that takes one of so many equal parts of what is left."""
@@ -399,7 +361,6 @@ class Contest:
             settings=(*candidate.settings, *((f"training.episodes={round(target)}",) if in_episodes else ())),
             seconds=None if in_episodes else target,
             grown=str(self.folder / "grown"),
-            start=str(self.run_folder(candidate.start) / RUN_POLICY) if candidate.start else None,
             yardstick=False,
             device=self.device,
             threads=threads,
@@ -412,10 +373,8 @@ class Contest:
         self._validating[name] = log.validation_seconds
         candidate = self.state.candidate(name)
         spec = candidate.configuration.training
-        # Plans that get longer with short trees are the first sign that what was left out matters on large problems.
-        slack = 1.0 if candidate.has_short_trees else ABOUT_AS_SHORT
         self._standings[name] = Standing(
-            name, log.validations, spec.cost, spec.selection, slack, candidate.looks_for_dead_ends
+            name, log.validations, spec.cost, spec.selection, candidate.looks_for_dead_ends
         )
 
     def _see(self, name: str, message: Message, result: TrainResult) -> None:
@@ -441,24 +400,38 @@ class Contest:
             first, path, key = order[0], self.run_folder(order[0].name) / RUN_POLICY, order[0].key
             self.state.winner, self.state.reason = first.name, reason(order)
             leader = str(first)
+            play: tuple[str, ...] = ()
             if best := self._best_placed(order):  # what was seen on far larger problems says more
-                path, leader = self._checkpoint(best.run, best.episode), str(best)
+                path, leader, play = self._checkpoint(best.run, best.episode), str(best), best.play
                 key = float(best.episode), float(best.solved)
                 self.state.winner = best.run
                 self.state.reason = "; next: ".join(map(str, self.state.placings[:2]))
             winner = self.state.winner
-            if self._published == (winner, key) or not path.is_file():
+            if self._published == (winner, key, play) or not path.is_file():
                 return
             changes_hands = self._published is not None and self._published[0] != winner
             try:
-                self._publish_to(path)
-            except (WriteError, OSError) as error:
+                self._hand_out(path, play)
+            except (SaltusError, OSError) as error:
                 self.warn(f"best policy not saved: {error}")
                 return
-            self._published = winner, key
+            self._published = winner, key, play
             self._write()
         if changes_hands:
             self._say("leader", f"ahead now: {leader}")
+
+    def _hand_out(self, path: Path, play: Sequence[str]) -> None:
+        """Publishes a policy that plays in some way."""
+        if not play:
+            self._publish_to(path)
+            return
+        chosen = self.folder / CHOSEN
+        file = load_policy_file(path)
+        save_policy(chosen, replace(file, play=file.play.changed(play)))
+        try:
+            self._publish_to(chosen)
+        finally:
+            chosen.unlink(missing_ok=True)
 
     def _best_placed(self, standings: Sequence[Standing]) -> Placing | None:
         """The best of the last final, if it solved anything and no run has become better since by other problems."""

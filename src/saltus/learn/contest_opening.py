@@ -20,7 +20,7 @@ from saltus.learn.candidates import candidates_for, most_able
 from saltus.learn.config import Configuration, load_configuration
 from saltus.learn.contest import FAILED, FINAL_SHARE, STARTUP, Contest, HoldFinal, RunJob, share_of
 from saltus.learn.contest_state import Budget, ContestState
-from saltus.learn.final import Entrant, Placing, Player, hold_final
+from saltus.learn.final import WAYS_SHARE, Entrant, Placing, Player, hold_final, in_ways
 from saltus.learn.folder import NumberedPolicies, RunFolder
 from saltus.learn.larger import final_sizes, final_tasks, grow_tasks, wants_lean
 from saltus.learn.problems import NEGATIVE_GOALS, Problems, digest_of, listed_problems, load_problems
@@ -117,7 +117,7 @@ def open_contest(
         state.used, state.digest = used, digest_of(problems.training)
         state.write(root)
     configuration = state.candidates[0].configuration
-    final = final or final_for(problems, configuration, root / "grown", place, threads or cores())
+    final = final or final_for(problems, configuration, root / "grown", place, threads or cores(), state.settings)
     return Contest(
         state,
         root,
@@ -207,12 +207,21 @@ def go_on(
 
 
 def final_for(
-    problems: Problems, configuration: Configuration, grown: Path, device: str, threads: int
+    problems: Problems,
+    configuration: Configuration,
+    grown: Path,
+    device: str,
+    threads: int,
+    settings: Sequence[str] = (),
 ) -> HoldFinal | None:
-    """A final on problems that are made for it, and kept in the folder `grown`; None if none can be made."""
+    """A final on problems that are made for it, and kept in the folder `grown`; None if none can be made.
+
+    What the user's settings `key=value` say about play stays as it is.
+    """
     if not final_sizes(problems, configuration):
         return None
     spec = configuration.training
+    fixed = [setting.partition("=")[0].strip().removeprefix("play.") for setting in settings]
 
     def hold(entrants: Sequence[Entrant], seconds: float, tell: Callable[[str], None]) -> list[Placing]:
         until = time.monotonic() + seconds
@@ -220,7 +229,11 @@ def final_for(
         tasks = final_tasks(problems, configuration, grown, lambda: time.monotonic() >= grown_by)
         play = Player(device, threads, spec.validation_jumps, spec.cost)
         is_lean = wants_lean(problems, configuration)
-        return hold_final(entrants, tasks, until - time.monotonic(), play, is_lean=is_lean, tell=tell)
+        left = (1 - WAYS_SHARE) * (until - time.monotonic())
+        found = hold_final(entrants, tasks, left, play, is_lean=is_lean, tell=tell)
+        others = in_ways(found, entrants, fixed)
+        chosen = hold_final(others, tasks, until - time.monotonic(), play, is_lean=is_lean, tell=tell) if others else []
+        return [*chosen, *found] if chosen and chosen[0].solved >= found[0].solved else found
 
     return hold
 

@@ -19,19 +19,11 @@ from saltus.model.schema import read_spec
 from saltus.model.tensor_file import DamageError, parse_json
 
 FILE = "contest.json"
-VERSION = 1
+VERSION = 2
+"""In version 1, ways to play were runs of their own."""
 UNITS = ("seconds", "episodes")
-HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST, FINAL = (
-    "halving",
-    "winner",
-    "sight",
-    "trees",
-    "roles",
-    "restart",
-    "last",
-    "final",
-)
-KINDS = (HALVING, WINNER, SIGHT, TREES, ROLES, RESTART, LAST, FINAL)
+HALVING, WINNER, RESTART, LAST, FINAL = "halving", "winner", "restart", "last", "final"
+KINDS = (HALVING, WINNER, RESTART, LAST, FINAL)
 
 
 @dataclass(frozen=True)
@@ -52,10 +44,9 @@ class Round:
     """Some runs that train, each up to a target."""
 
     kind: str
-    """halving: the better half goes on; winner: the winner goes on; sight: it learns with one missing goal in sight at
-    a time; trees: it is validated with smaller trees; roles:
-    with few objects of every role; restart: it is tried with another seed, or with frozen goals; last: the best goes
-    on; final: policies play far larger problems, and nobody trains."""
+    """halving: all train, and the better half goes on; winner: the winner trains; restart: it is tried with another
+    seed; last: the best trains on; final: policies play far larger problems, each in several ways, and nobody
+    trains."""
     targets: dict[str, float]
     """What each run may have used at the end of the round, in all; by name."""
     done: list[str] = field(default_factory=list)
@@ -95,18 +86,11 @@ class ContestState:
     placings: list[Placing] = field(default_factory=list)
     """How policies did in the last final, best first; empty before it."""
     digest: str = ""
-    """Hash of the training problems, since folders move and change; empty in files of earlier versions."""
+    """Hash of the training problems, since folders move and change."""
 
     def candidate(self, name: str) -> Candidate:
         """The candidate of that name."""
         return next(entry for entry in self.candidates if entry.name == name)
-
-    def lineage(self, name: str) -> list[str]:
-        """The candidate, the one whose policy it began with, and so on."""
-        found = [name]
-        while start := self.candidate(found[-1]).start:
-            found.append(start)
-        return found
 
     def write(self, folder: Path) -> None:
         """Writes `contest.json`."""
@@ -121,9 +105,9 @@ class ContestState:
         try:
             values = parse_json(read_whole(path, SETTINGS_BYTES))
             if values.pop("version", None) != VERSION:
-                raise InputError(f"{path}: made by another version of the program")
-            values.setdefault("digest", "")
-            values.setdefault("placings", [])
+                raise InputError(
+                    f"{path}: made by another version of the program; its policy and its runs can still be used"
+                )
             for entry in fields(cls):
                 if entry.name not in values:
                     raise DamageError(f"{entry.name}: missing")

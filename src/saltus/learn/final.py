@@ -5,10 +5,11 @@ Which ones do shows when they play some: that takes seconds, where making one su
 minutes. So goals of these problems are copied with their objects, and not known to be reachable. What one policy solves
 is solvable, and policies that do not solve it fall behind.
 
-Entrants are the policies of all validations, of all runs, that solved about as many problems as the best one. They play
-one problem after another, small ones first, and an entrant that has fallen behind plays no more, nor do the last ones
-where problems take long. A problem on which all of them ran out of time does not count. Where something is used up, the
-plan of the first that solves a problem gives another one, with nothing to spare.
+Entrants are first the policies of all validations, of all runs, that solved about as many problems as the best one.
+They play one problem after another, small ones first, and an entrant that has fallen behind plays no more, nor do the
+last ones where problems take long. A problem on which all of them ran out of time does not count. Where something is
+used up, the plan of the first that solves a problem gives another one, with nothing to spare. Then the best of them
+play once more, in several ways (`WAYS`): with less in sight, or with more care. How a policy plays is chosen here alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -32,6 +33,21 @@ NEAR = 0.05
 """Share of the problems by which an entrant may solve fewer than the best policy."""
 
 MOST_ENTRANTS = 16
+
+WAYS = (
+    ("roles=8",),
+    ("goals_in_sight=1",),
+    ("goals_in_sight=1", "roles=8"),
+    ("frozen_goals=strong",),
+)
+"""Ways to play that are tried with the best policies, besides the one that they were trained with: a few objects of
+every role, one missing goal at a time, both, and jumps that shut off other goals wait."""
+
+IN_WAYS = 2
+"""How many of the best policies play in these ways."""
+
+WAYS_SHARE = 0.4
+"""Least share of the time of a final that is kept for these ways."""
 
 SLIPS = 1
 """Problems by which an entrant may be behind the first one without being left out."""
@@ -69,6 +85,8 @@ class Entrant:
     """Problems that it solved when it was validated."""
     length: float = 0.0
     """Total length of its plans for them."""
+    play: tuple[str, ...] = ()
+    """How it is to play, where that differs from how it was trained: texts `key=value`."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +115,8 @@ class Placing:
     """Total length of its plans."""
     seconds: float
     """Time that they took."""
+    play: tuple[str, ...] = ()
+    """How it played, where that differs from how it was trained."""
 
     @property
     def is_enough(self) -> bool:
@@ -104,7 +124,7 @@ class Placing:
         return self.solved > 0 and self.solved >= ENOUGH * self.problems
 
     def __str__(self) -> str:
-        policy = f"{self.run}, episode {self.episode}"
+        policy = ", ".join((f"{self.run}, episode {self.episode}", *self.play))
         plans = f"plans of length {self.length:,.0f}, {self.seconds:,.1f} s"
         return f"{policy}: {self.solved} of {self.problems} far larger, {plans}"
 
@@ -154,6 +174,15 @@ def _least(standings: Sequence[Standing]) -> int:
     found = [entry.best for entry in standings if entry.best is not None]
     best, total = max(map(solved, found), default=0), max(map(problems, found), default=0)
     return max(1, best - math.floor(NEAR * total))
+
+
+def in_ways(placings: Sequence[Placing], entrants: Sequence[Entrant], fixed: Sequence[str] = ()) -> list[Entrant]:
+    """The best policies of a final, each in every way that leaves the keys `fixed` alone; the way of its training comes
+    first."""
+    by_name = {(entry.run, entry.episode): entry for entry in entrants}
+    ways = [(), *(way for way in WAYS if not any(setting.partition("=")[0] in fixed for setting in way))]
+    best = [by_name[entry.run, entry.episode] for entry in placings[:IN_WAYS] if entry.solved]
+    return [replace(entrant, play=way) for entrant in best for way in ways]
 
 
 def hold_final(
@@ -250,7 +279,7 @@ class _Record:
         plans = self.plans.values()
         total, seconds = sum(entry.length for entry in plans), sum(entry.seconds for entry in plans)
         name = self.entrant.run, self.entrant.episode
-        return Placing(*name, self.solved, len(self.played), round(total, 3), round(seconds, 3))
+        return Placing(*name, self.solved, len(self.played), round(total, 3), round(seconds, 3), self.entrant.play)
 
 
 def _ranked(records: Sequence[_Record]) -> list[_Record]:
@@ -288,6 +317,7 @@ class Player:
     def __call__(self, entrant: Entrant, task: Task, seconds: float) -> Played:
         """Plays one problem; a rollout that goes on after so many seconds has failed."""
         policy = self._load(entrant.path)
+        policy = policy.playing(policy.play_spec.changed(entrant.play))
         begun = time.monotonic()
         rollout = play(policy, task)
         most = jump_limit(task, self.least_jumps)

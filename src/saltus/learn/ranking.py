@@ -38,8 +38,6 @@ class Standing:
     """What the run counts: actions or costs."""
     selection: str = "larger"
     """How the run chooses its policy."""
-    slack: float = ABOUT_AS_SHORT
-    """Factor up to which its plans count as about as short as the shortest ones."""
     looks_for_dead_ends: bool = False
     """Such runs learn nearly wherever others do, more slowly, and in some domains in which others never begin to."""
 
@@ -129,7 +127,7 @@ def _is_about_as_short(standing: Standing, first: Standing) -> bool:
     """Whether a run solves as many problems as the first, with plans that are about as short."""
     if standing.best is None or first.best is None or first.key[0] <= 0:
         return False
-    return standing.key[0] == first.key[0] and -standing.key[1] <= standing.slack * -first.key[1]
+    return standing.key[0] == first.key[0] and -standing.key[1] <= ABOUT_AS_SHORT * -first.key[1]
 
 
 def survivors(

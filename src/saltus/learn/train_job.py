@@ -67,8 +67,6 @@ class TrainJob(Job[TrainResult]):
     """Time after which the run ends, at the end of an episode."""
     grown: str | None = None
     """Folder in which grown problems are kept (default: `grown` in the folder of the run)."""
-    start: str | None = None
-    """Policy whose weights the run begins with."""
     yardstick: bool = True
     """Whether the yardstick goal-count is measured at the end, to compare with."""
 
@@ -84,7 +82,6 @@ class TrainJob(Job[TrainResult]):
             out=os.path.abspath(self.out),
             config=None if self.config is None else configuration_path(self.config),
             grown=None if self.grown is None else os.path.abspath(self.grown),
-            start=None if self.start is None else os.path.abspath(self.start),
         )
 
 
@@ -133,7 +130,6 @@ def train(worker: Worker) -> Mapping[str, Any]:
         device=job.device,
         threads=job.threads,
         resume=is_resumed,
-        start=None if is_resumed else job.start,
         grown=job.grown,
         warn=lambda message: worker.note(f"saltus: warning: {message}"),
     )

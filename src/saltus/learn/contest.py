@@ -26,17 +26,17 @@ from pathlib import Path
 from typing import Any
 
 from saltus.errors import InputError, SaltusError, plural
-from saltus.files import WriteError, write_whole
+from saltus.files import WriteError
 from saltus.learn.candidates import Candidate
 from saltus.learn.contest_state import FINAL, HALVING, LAST, RESTART, WINNER, ContestState, Round
-from saltus.learn.final import Entrant, Placing, entrants_of, is_entrant
+from saltus.learn.final import Entrant, Placing, entrants_of
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
-from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, reason, survivors
+from saltus.learn.prize import Prize, run_folder
+from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, survivors
 from saltus.learn.run import TIME_LIMIT
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.learn.validation import Validation
-from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import LearnedPolicy
 from saltus.policy.catalogue import RUN_POLICY
 from saltus.process import Finished, LocalRunner, Message, Runner, Stop, run_job
@@ -52,9 +52,6 @@ FINAL_SHARE = 0.1
 
 LONGEST_FINAL = 900.0
 """Most seconds that a final takes."""
-
-CHOSEN = "chosen.safetensors"
-"""File of a policy on its way from the final to who publishes it."""
 
 FAILED = "no run that is left can go on"
 DONE = "nothing is left to try"
@@ -109,7 +106,6 @@ class Contest:
         self.cores = cores
         self.device = device
         self.warn = warn
-        self._publish_to = publish or self._publish
         self._clock = clock
         self._run = run
         # A final depends on the clock: where episodes are counted, nothing may.
@@ -121,7 +117,7 @@ class Contest:
         self._used_by: dict[str, float] = {}
         self._validating: dict[str, float] = {}
         """Seconds that the last validation of each run took."""
-        self._published: tuple[str, tuple[float, ...], tuple[str, ...]] | None = None
+        self._prize = Prize(state, folder, publish, warn)
         self._finalists: list[Entrant] = []
         """Who took part in the last final."""
         self._tell: Tell = lambda event: None
@@ -141,7 +137,7 @@ class Contest:
 
     def run_folder(self, name: str) -> Path:
         """The folder of a candidate's run."""
-        return self.folder / "candidates" / name
+        return run_folder(self.folder, name)
 
     def best_policy(self) -> LearnedPolicy:
         """The best policy so far, ready to plan."""
@@ -173,7 +169,7 @@ class Contest:
                     if not state.ended_by:
                         self._hold(state.rounds[-1])
             finally:
-                self._publish_unvalidated()
+                self._prize.award_unvalidated()
                 self._save()
 
     def _hold(self, current: Round) -> None:
@@ -227,11 +223,7 @@ class Contest:
         """The policies for a final; none if there is none."""
         if self._hold_final is None:
             return []
-        return entrants_of(self.standings(), self._checkpoint)
-
-    def _checkpoint(self, name: str, episode: int) -> Path:
-        """Where the policy as of a validation of a run is."""
-        return RunFolder(self.run_folder(name)).checkpoint(episode)
+        return entrants_of(self.standings(), self._prize.checkpoint)
 
     def _final_seconds(self) -> float:
         """The time for a final."""
@@ -394,66 +386,11 @@ class Contest:
     def _lead(self) -> None:
         """Makes the policy of the best run the policy of the contest, if it is not."""
         with self._lock:
-            order = [entry for entry in self.standings() if entry.best is not None]
-            if not order:
-                return
-            first, path, key = order[0], self.run_folder(order[0].name) / RUN_POLICY, order[0].key
-            self.state.winner, self.state.reason = first.name, reason(order)
-            leader = str(first)
-            play: tuple[str, ...] = ()
-            if best := self._best_placed(order):  # what was seen on far larger problems says more
-                path, leader, play = self._checkpoint(best.run, best.episode), str(best), best.play
-                key = float(best.episode), float(best.solved)
-                self.state.winner = best.run
-                self.state.reason = "; next: ".join(map(str, self.state.placings[:2]))
-            winner = self.state.winner
-            if self._published == (winner, key, play) or not path.is_file():
-                return
-            changes_hands = self._published is not None and self._published[0] != winner
-            try:
-                self._hand_out(path, play)
-            except (SaltusError, OSError) as error:
-                self.warn(f"best policy not saved: {error}")
-                return
-            self._published = winner, key, play
-            self._write()
-        if changes_hands:
-            self._say("leader", f"ahead now: {leader}")
-
-    def _hand_out(self, path: Path, play: Sequence[str]) -> None:
-        """Publishes a policy that plays in some way."""
-        if not play:
-            self._publish_to(path)
-            return
-        chosen = self.folder / CHOSEN
-        file = load_policy_file(path)
-        save_policy(chosen, replace(file, play=file.play.changed(play)))
-        try:
-            self._publish_to(chosen)
-        finally:
-            chosen.unlink(missing_ok=True)
-
-    def _best_placed(self, standings: Sequence[Standing]) -> Placing | None:
-        """The best of the last final, if it solved anything and no run has become better since by other problems."""
-        best = next(iter(self.state.placings), None)
-        if best is None or not best.solved or not self._checkpoint(best.run, best.episode).is_file():
-            return None
-        return best if is_entrant(standings, best.run, best.episode) else None
-
-    def _publish_unvalidated(self) -> None:
-        """Makes the policy of the first run that has one the policy of the contest if none has been validated."""
-        if self._published is not None or self.state.winner:
-            return
-        paths = [self.run_folder(candidate.name) / RUN_POLICY for candidate in self.state.candidates]
-        for path in (entry for entry in paths if entry.is_file()):
-            try:
-                self._publish_to(path)
-            except (WriteError, OSError) as error:
-                self.warn(f"policy not saved: {error}")
-            return
-
-    def _publish(self, path: Path) -> None:
-        write_whole(self.policy, path.read_bytes())
+            ahead = self._prize.award(self.standings())
+            if ahead is not None:
+                self._write()
+        if ahead:
+            self._say("leader", f"ahead now: {ahead}")
 
     # -- budget and state --------------------------------------------------------------------------------------------
 

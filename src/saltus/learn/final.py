@@ -9,7 +9,7 @@ Entrants are first the policies of all validations, of all runs, that solved abo
 They play one problem after another, small ones first, and an entrant that has fallen behind plays no more, nor do the
 last ones where problems take long. A problem on which all of them ran out of time does not count. Where something is
 used up, the plan of the first that solves a problem gives another one, with nothing to spare. Then the best of them
-play once more, in several ways (`WAYS`): with less in sight, or with more care. How a policy plays is chosen here alone.
+play once more, in several ways (`WAYS`): with less in sight, or with more care. How a policy plays is chosen here.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from tests.tasks import domain_of, task_of
 from saltus.learn.experience import Final, collect, search, transitions_of
 from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec, Situation, TreeSpec, is_dead_end, lookahead_batch
-from saltus.policy import DeadEndRule, Decision, Ending, Greedy, JumpSearch, Outcome, Rollout, run_rollout
+from saltus.policy import Boltzmann, Decision, Ending, JumpSearch, Outcome, play, run_rollout
 from saltus.policy.planning import Planner
 from saltus.report.explain import ending_text, trace
 from saltus.task import Goal, State, Task
@@ -48,42 +48,45 @@ def closed_fork() -> Task:
 class TrapLover(Planner):
     """Prefers traps to other places."""
 
+    def __init__(self, rules: PlaySpec) -> None:
+        super().__init__(TreeSpec(kind="flat"), rules)
+
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """One decision per situation."""
-        trees = lookahead_batch(situations, self.lookahead)
+        trees = lookahead_batch(situations, self.lookahead, self.play_spec)
         return [Decision(tree, -np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
 
 
-RELAXED = TreeSpec(kind="flat")
-limits = PlaySpec(dead_ends=True)
-PLAIN = TreeSpec(kind="flat")
+RELAXED = PlaySpec(dead_ends=True)
+PLAIN = PlaySpec()
 
 
 @pytest.mark.parametrize(
-    ("dead_end_rule", "ending", "jumps"),
+    ("rules", "explores", "ending", "jumps"),
     [
-        (DeadEndRule.IGNORE, Ending.STUCK, 2),
-        (DeadEndRule.AVOID, Ending.SOLVED, 2),
-        (DeadEndRule.END, Ending.DEAD_END, 1),
+        (PLAIN, False, Ending.STUCK, 2),
+        (PLAIN, True, Ending.STUCK, 2),
+        (RELAXED, False, Ending.SOLVED, 2),
+        (RELAXED, True, Ending.DEAD_END, 1),
     ],
 )
-def test_what_a_rollout_does(dead_end_rule: DeadEndRule, ending: Ending, jumps: int) -> None:
+def test_what_a_rollout_does(rules: PlaySpec, explores: bool, ending: Ending, jumps: int) -> None:
     """It moves around in the trap until every place is visited, never enters it, or ends at once."""
-    rollout = Rollout(fork(), dead_end_rule=dead_end_rule)
-    assert len(list(run_rollout(TrapLover(PLAIN), rollout))) == jumps
+    policy = TrapLover(rules)
+    rollout = play(policy, fork(), explorer=Boltzmann(1e-3, np.random.default_rng(0)) if explores else None)
+    assert len(list(run_rollout(policy, rollout))) == jumps
     assert rollout.ending is ending
 
 
 def test_one_decision_tests_a_bounded_number_of_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """One decision skips `MAX_DEAD_ENDS` dead ends and no more."""
-    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "MAX_DEAD_ENDS", 3)
-    rollout = Rollout(fork(4), Greedy(), dead_end_rule=DeadEndRule.AVOID)
-    steps = run_rollout(TrapLover(PLAIN), rollout)
-    step = next(steps)
+    monkeypatch.setattr(sys.modules["saltus.policy.admissible"], "MAX_DEAD_ENDS", 3)
+    policy = TrapLover(RELAXED)
+    step = next(run_rollout(policy, play(policy, fork(4))))
     assert fork(4).objects[fork(4).decode(next(iter(step.successor)))[1]] == "t3"
 
 
-def test_planning_follows_the_policys_lookahead() -> None:
+def test_planning_follows_the_policys_rules() -> None:
     assert TrapLover(PLAIN).plan(fork(), search=False) is None
     plan = TrapLover(RELAXED).plan(fork(), search=False)
     assert plan is not None
@@ -98,7 +101,7 @@ def test_every_state_is_tested_once_and_the_time_is_reported(monkeypatch: pytest
         time.sleep(0.01)
         return is_dead_end(task, state, goal, roles=roles)
 
-    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "is_dead_end", slow)
+    monkeypatch.setattr(sys.modules["saltus.policy.admissible"], "is_dead_end", slow)
     end = TrapLover(RELAXED).solve(fork(), search=True)
     assert end.outcome is Outcome.FOUND
     assert end.seconds >= end.seconds_dead_ends >= 0.01 * len(asked) > 0
@@ -117,7 +120,7 @@ def test_the_test_sees_as_many_representatives_as_the_trees(monkeypatch: pytest.
         asked.append(roles)
         return is_dead_end(task, state, goal, roles=roles)
 
-    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "is_dead_end", note)
+    monkeypatch.setattr(sys.modules["saltus.policy.admissible"], "is_dead_end", note)
     for roles in (None, 3):
         asked.clear()
         assert TrapLover(replace(RELAXED, roles=roles)).solve(fork(), search=True).outcome is Outcome.FOUND
@@ -127,7 +130,7 @@ def test_the_test_sees_as_many_representatives_as_the_trees(monkeypatch: pytest.
 def test_exploration_stores_the_dead_end() -> None:
     """The last stored transition leads into the trap and is marked as a dead end."""
     rng = np.random.default_rng(0)
-    settings = {"horizon": 20, "temperature": 1e-3, "take_goals": False, "rng": rng}
+    settings = {"horizon": 20, "temperature": 1e-3, "rng": rng}
     found = collect(TrapLover(RELAXED), [fork()], [0], **settings)[0]
     assert found.ending is Ending.DEAD_END
     last = len(found.states) - 1
@@ -140,8 +143,8 @@ def test_search_does_not_decide_in_traps() -> None:
     """With the test, the search decides about two states; without it, about the traps first."""
     runs = {spec.dead_ends: JumpSearch(TrapLover(spec), fork(5)) for spec in (RELAXED, PLAIN)}
     counts = {name: len(list(run.run())) for name, run in runs.items()}
-    assert counts["relaxed"] == 2
-    assert counts["successors"] > 2
+    assert counts[True] == 2
+    assert counts[False] > 2
     assert all(run.solution is not None for run in runs.values())
     assert search(TrapLover(RELAXED), fork(5), 0, 2) is not None
 
@@ -157,9 +160,10 @@ def trap() -> Task:
 
 def test_an_unsolvable_task_ends_at_once() -> None:
     """One candidate is tested, then the state itself and nothing else; the outcome is not the jump limit."""
-    rollout = Rollout(trap(), dead_end_rule=DeadEndRule.AVOID)
-    assert list(run_rollout(TrapLover(PLAIN), rollout)) == []
-    assert (rollout.ending, len(rollout.dead_ends)) == (Ending.PROVEN_DEAD_END, 2)
+    policy = TrapLover(RELAXED)
+    rollout = play(policy, trap())
+    assert list(run_rollout(policy, rollout)) == []
+    assert (rollout.ending, len(rollout.admissible.dead_ends)) == (Ending.PROVEN_DEAD_END, 2)
     found = TrapLover(RELAXED).solve(trap(), search=True)
     assert (found.outcome, found.greedy_outcome) == (Outcome.FAILED, Outcome.FAILED)
     assert (found.detail, found.unsolvable, found.search_decisions) == ("proven dead end", True, 0)
@@ -175,15 +179,14 @@ def test_a_search_among_dead_ends_respects_the_time_limit() -> None:
 
 def test_only_traps_around() -> None:
     """A rollout is stuck in a state whose successors are all visited or dead ends."""
-    rollout = Rollout(fork(), dead_end_rule=DeadEndRule.AVOID)
-    rollout.visited.update(
-        step.successor for step in run_rollout(TrapLover(PLAIN), Rollout(fork(), dead_end_rule=DeadEndRule.AVOID))
-    )
-    assert list(run_rollout(TrapLover(PLAIN), rollout)) == []
+    policy = TrapLover(RELAXED)
+    rollout = play(policy, fork())
+    rollout.admissible.visited.update(step.successor for step in run_rollout(policy, play(policy, fork())))
+    assert list(run_rollout(policy, rollout)) == []
     assert rollout.ending is Ending.STUCK
 
 
-def test_validation_and_pages_follow_the_policys_lookahead() -> None:
+def test_validation_and_pages_follow_the_policys_rules() -> None:
     assert measure(TrapLover(RELAXED), [fork()], 20).solved == 1
     assert measure(TrapLover(PLAIN), [fork()], 20).solved == 0
     assert trace(fork(), TrapLover(RELAXED), "x")["solved"]

@@ -14,28 +14,29 @@ from tests.tasks import domain_of, task_of
 from saltus.errors import ConfigurationError
 from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec, Situation, TreeSpec, keeps_goals, lookahead, lookahead_batch
-from saltus.policy import Decision, FrozenGoals, JumpSearch, Rollout, run_rollout
+from saltus.policy import Decision, JumpSearch, play, run_rollout
+from saltus.policy.admissible import Admissible
+from saltus.policy.frozen import FrozenGoals
 from saltus.policy.planning import Planner
 from saltus.report.explain import trace
 from saltus.task import Goal, State, Task
 
-OFF = TreeSpec(kind="iw", free_moves=True)
-STRONG = TreeSpec(kind="iw", free_moves=True)
-limits = PlaySpec(frozen_goals="strong")
-WEAK = TreeSpec(kind="iw", free_moves=True)
-limits = PlaySpec(frozen_goals="weak")
+FREE = TreeSpec(kind="iw", free_moves=True)
+OFF = PlaySpec()
+STRONG = PlaySpec(frozen_goals="strong")
+WEAK = PlaySpec(frozen_goals="weak")
 
 
 class Greedy(Planner):
     """Prefers more goals; among them the state that comes last, or the one that comes first."""
 
-    def __init__(self, spec: TreeSpec, direction: int = 1) -> None:
-        super().__init__(spec)
+    def __init__(self, rules: PlaySpec, direction: int = 1, trees: TreeSpec = FREE) -> None:
+        super().__init__(trees, rules)
         self.direction = direction
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         """One decision per situation."""
-        trees = lookahead_batch(situations, self.lookahead)
+        trees = lookahead_batch(situations, self.lookahead, self.play_spec)
         return [Decision(tree, self._values(tree.goals[1:])) for tree in trees]
 
     def _values(self, goals: np.ndarray) -> np.ndarray:
@@ -44,13 +45,13 @@ class Greedy(Planner):
 
 def test_a_value_that_is_unknown_is_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"frozen_goals is 'on', expected one of off, weak, strong"):
-        TreeSpec(frozen_goals="on")
+        PlaySpec(frozen_goals="on")
 
 
-def first_jump(task: Task, spec: TreeSpec) -> State:
+def first_jump(task: Task, rules: PlaySpec) -> State:
     """The state that the policy jumps to first."""
-    rollout = Rollout(task, frozen_goals=FrozenGoals.when_playing(spec, task))
-    return next(run_rollout(Greedy(spec), rollout)).successor
+    policy = Greedy(rules)
+    return next(run_rollout(policy, play(policy, task))).successor
 
 
 def test_a_jump_that_shuts_off_another_goal_waits() -> None:
@@ -64,10 +65,11 @@ def test_a_jump_that_shuts_off_another_goal_waits() -> None:
 
 def test_it_is_taken_if_nothing_else_is_left() -> None:
     task = boxes(PASSAGE)
-    rollout = Rollout(task, frozen_goals=FrozenGoals.when_playing(STRONG, task))
-    tree = lookahead(task, task.initial_state, STRONG)
+    rollout = play(Greedy(STRONG), task)
+    tree = lookahead(task, task.initial_state, FREE)
     shut = [node for node in range(1, len(tree)) if task.atom("at a c5-5") in tree.state_of(node)]
-    rollout.visited.update(tree.up_to_walks(tree.state_of(node)) for node in range(1, len(tree)) if node not in shut)
+    others = [node for node in range(1, len(tree)) if node not in shut]
+    rollout.admissible.visited.update(tree.up_to_walks(tree.state_of(node)) for node in others)
     step = rollout.advance(Greedy(STRONG).decide([rollout.situation])[0])
     assert step is not None
     assert step.node in shut
@@ -75,7 +77,7 @@ def test_it_is_taken_if_nothing_else_is_left() -> None:
 
 def test_the_number_of_tests_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once that many candidates were put off, the next one is taken untested."""
-    monkeypatch.setattr(sys.modules["saltus.policy.rollout"], "MAX_POSTPONED", 0)
+    monkeypatch.setattr(sys.modules["saltus.policy.admissible"], "MAX_POSTPONED", 0)
     task = boxes(PASSAGE)
     assert task.atom("at a c5-5") in first_jump(task, STRONG)
 
@@ -97,11 +99,10 @@ def test_goals_can_be_undone(form: str, direction: int) -> None:
     for above in (False, True):
         task = tower(above)
         assert keeps_goals(task, task.initial_state, task.goal, form) is not above
-        spec = TreeSpec(kind="aiw")
-        limits = PlaySpec(frozen_goals=form)
-        found = Greedy(spec, direction).solve(task, search=True)
+        rules, trees = PlaySpec(frozen_goals=form), TreeSpec(kind="aiw")
+        found = Greedy(rules, direction, trees).solve(task, search=True)
         assert found.solved
-    assert len(Greedy(spec).solve(tower(False)).plan or ()) == 4
+    assert len(Greedy(rules, trees=trees).solve(tower(False)).plan or ()) == 4
 
 
 def test_nothing_waits_where_the_root_fails_the_test() -> None:
@@ -151,9 +152,11 @@ def test_a_search_takes_such_jumps_later() -> None:
 def test_a_search_stays_complete() -> None:
     """Where every plan goes through a state that fails the test, the search finds one all the same."""
     task = boxes(PASSAGE)
-    never = FrozenGoals(task, task.goal, "strong")
-    never.keeps = lambda state: state == task.initial_state  # type: ignore[method-assign]
-    search = JumpSearch(Greedy(STRONG), task, frozen_goals=never)
+    tested = Admissible(task, task.goal, STRONG)
+    assert tested.frozen_goals is not None
+    tested.frozen_goals.keeps = lambda state: state == task.initial_state  # type: ignore[method-assign]
+    search = JumpSearch(Greedy(STRONG), task, tested=tested)
+    assert search.admissible.frozen_goals is tested.frozen_goals
     assert len(list(search.run())) > 0
     assert search.solution is not None
 
@@ -184,7 +187,7 @@ def test_every_state_is_tested_once_and_the_time_is_reported(monkeypatch: pytest
     assert Greedy(OFF).solve(boxes(PASSAGE)).seconds_frozen_goals == 0
 
 
-def test_validation_and_pages_follow_the_policys_lookahead() -> None:
+def test_validation_and_pages_follow_the_policys_rules() -> None:
     task = boxes(PASSAGE)
     assert measure(Greedy(STRONG), [task], 20).solved == 1
     assert measure(Greedy(OFF), [task], 20).solved == 0

@@ -10,15 +10,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import examples
+from tests.policies import Plays
 from tests.policy.test_planning import last
 from tests.policy.test_tidy import walk_to_a_goal
 from tests.tasks import domain_of, task_of
 
 from saltus.domains import DOMAINS, generate_problem
-from saltus.lookahead import Situation, TreeSpec, lookahead
+from saltus.lookahead import PlaySpec, Situation, TreeSpec, lookahead
 from saltus.policy import GoalCountPolicy, Limits, Outcome
 from saltus.policy.goal_by_goal import MOST_IN_VAIN, Beginning, GoalByGoal, held
-from saltus.policy.planning import ALONE, GOAL_BY_GOAL, plan_of, plan_stepwise
+from saltus.policy.greedy import IN_DOUBT
+from saltus.policy.planning import plan_of, plan_stepwise
+from saltus.policy.portfolio import GOAL_BY_GOAL
 from saltus.policy.rollout import Decision
 from saltus.policy.sight import MOST_JUMPS, missing_literals, with_more
 from saltus.task import Action, Goal, State, Task, validate
@@ -47,7 +50,7 @@ def lamps(count: int, places: int = 300, broken: int = 0, lit: int = 0) -> Task:
     )
 
 
-class Confused:
+class Confused(Plays):
     """With more missing goals than it can bear it goes along the road, otherwise to a state with the most goals."""
 
     lookahead = TreeSpec(kind="flat")
@@ -59,7 +62,7 @@ class Confused:
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         found = []
         for situation in situations:
-            tree = lookahead(situation.task, situation.state, self.lookahead, situation.goal)
+            tree = lookahead(situation.task, situation.state, self.lookahead, situation.goal, self.play_spec)
             missing = len(missing_literals(situation.goal, situation.state))
             self.sizes.append(missing)
             order = np.arange(len(tree) - 1, dtype=np.float32)  # the way along the road comes last
@@ -76,7 +79,7 @@ def test_a_policy_that_wanders_among_many_goals_gets_its_plan_goal_by_goal() -> 
     assert len(end.plan) == end.goal_by_goal_decisions == 5
     # It begins after so many jumps in vain, and both look at about as many states from there on.
     assert end.jumps is not None
-    assert ALONE < end.jumps <= ALONE + 7
+    assert IN_DOUBT < end.jumps <= IN_DOUBT + 7
     assert end.search_decisions == 0
 
 
@@ -86,7 +89,8 @@ def test_a_rollout_alone_is_the_policys() -> None:
 
 
 def test_with_one_goal_there_is_nothing_else_to_play() -> None:
-    end = last(Confused(bears=0), lamps(1), Limits(max_jumps=150), search=True, take_goals=False)
+    policy = Confused(bears=0).playing(PlaySpec(take_goals=False))
+    end = last(policy, lamps(1), Limits(max_jumps=150), search=True)
     assert (end.found_by, end.goal_by_goal_decisions) == ("search", 0)
 
 
@@ -109,7 +113,7 @@ def test_a_goal_out_of_reach_is_left_for_later_and_effort_is_bounded() -> None:
     assert player.solution is None
     # Three goals are reached at once, and the fourth is out of reach even with all objects.
     assert len(decisions) <= 2 * (3 + MOST_JUMPS)
-    assert player.states >= sum(len(decision.tree) for decision in decisions)
+    assert player.work >= sum(len(decision.tree) for decision in decisions)
 
 
 def test_the_next_beginning_is_tried_where_the_first_leads_nowhere() -> None:
@@ -295,13 +299,13 @@ class Lost(Confused):
     def __init__(self, objects: int) -> None:
         super().__init__()
         self.objects = objects
-        self.in_parts = 0
+        self.in_parts: list[int] = []
 
     def decide(self, situations: Sequence[Situation]) -> list[Decision]:
         task, state, goal = situations[0].task, situations[0].state, situations[0].goal
         if len(task.objects) == self.objects:
             return super().decide(situations)
-        self.in_parts += 1
+        self.in_parts.append(len(task.objects))
         tree = lookahead(task, state, TreeSpec(kind="flat"), goal, PlaySpec(max_nodes=1))
         return [Decision(tree, np.zeros(len(tree) - 1, np.float32))]
 
@@ -316,4 +320,4 @@ def test_ways_that_are_in_vain_are_given_up() -> None:
         assert player.solution is not None
         assert validate(task, plan_of(task, player.solution))
         # However many goals there are. Nothing is tied to goals or held here, so that there are but three ways.
-        assert MOST_IN_VAIN <= policy.in_parts <= MOST_IN_VAIN * 3
+        assert MOST_IN_VAIN <= len(policy.in_parts) <= MOST_IN_VAIN * 3

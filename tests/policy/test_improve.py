@@ -15,6 +15,7 @@ from saltus.domains import DOMAINS, generate_problem
 from saltus.lookahead import TreeSpec, applicable_actions, lookahead, successor_state
 from saltus.policy import GoalCountPolicy, Limits, RandomPolicy, plan_stepwise
 from saltus.policy.improve import (
+    TREES,
     _atoms_hash,
     _node_hashes,
     improvements,
@@ -74,7 +75,7 @@ def test_shortcuts_count_costs_not_steps() -> None:
     direct = actions_of(task, "go a g")
     assert (plan_cost(task, long), plan_cost(task, direct)) == (3.0, 9.0)
     assert list(improvements(task, long)) == []
-    assert list(shortcuts(task, direct, TreeSpec(kind="iw"))) == []  # the tree reaches g by a-g first
+    assert list(shortcuts(task, direct, TREES[1])) == []  # the tree reaches g by a-g first
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 from tests.errands import errands
+from tests.policies import Plays
 from tests.tasks import domain_of, task_of
 
 from saltus.domains import generate_sizes
 from saltus.domains.registry import DOMAINS
 from saltus.graph import EncodingSpec, Vocabulary
-from saltus.lookahead import TreeSpec, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork
 from saltus.model.engine import Engine
 from saltus.policy import (
@@ -24,7 +25,7 @@ from saltus.policy import (
     GoalCountPolicy,
     Greedy,
     LearnedPolicy,
-    Rollout,
+    play,
     run_rollout,
     run_rollouts,
 )
@@ -74,7 +75,7 @@ def test_boltzmann_draws_with_the_formulas_probabilities() -> None:
     assert sorted(Boltzmann(0.1, rng).order(q)) == [0, 1, 2]
 
 
-class FarthestPolicy:
+class FarthestPolicy(Plays):
     """Prefers the last node of a flat tree."""
 
     lookahead = TreeSpec(kind="flat")
@@ -82,12 +83,12 @@ class FarthestPolicy:
     def decide(self, situations):
         from saltus.lookahead import lookahead_batch
 
-        trees = lookahead_batch(situations, self.lookahead)
+        trees = lookahead_batch(situations, self.lookahead, self.play_spec)
         return [Decision(tree, np.arange(len(tree) - 1, dtype=np.float32)) for tree in trees]
 
 
 def test_visited_states_are_never_jumped_to() -> None:
-    rollout = Rollout(chain(5, goal=4))
+    rollout = play(FarthestPolicy(), chain(5, goal=4))
     steps = list(run_rollout(FarthestPolicy(), rollout))
     assert len(steps) == 4
     assert rollout.ending is Ending.SOLVED
@@ -97,20 +98,20 @@ def test_visited_states_are_never_jumped_to() -> None:
 def test_a_rollout_ends_in_a_dead_end_or_stuck() -> None:
     task = chain(3, goal=2)
     unreachable = task.make_goal([task.atom("(at n0)"), task.atom("(at n2)")])
-    rollout = Rollout(task, goal=unreachable)
+    rollout = play(FarthestPolicy(), task, goal=unreachable)
     assert len(list(run_rollout(FarthestPolicy(), rollout))) == 2
     assert rollout.ending is Ending.DEAD_END  # no way back from n2
     loop = task_of(
         domain_of(CHAIN),
         "(define (problem c) (:domain chain) (:objects a b c) (:init (at a) (next a b) (next b a)) (:goal (at c)))",
     )
-    rollout = Rollout(loop)
+    rollout = play(FarthestPolicy(), loop)
     assert len(list(run_rollout(FarthestPolicy(), rollout))) == 1
     assert rollout.ending is Ending.STUCK
 
 
 def test_a_goal_that_holds_needs_no_jump() -> None:
-    rollout = Rollout(chain(3, goal=0))
+    rollout = play(FarthestPolicy(), chain(3, goal=0))
     assert list(run_rollout(FarthestPolicy(), rollout)) == []
     assert rollout.ending is Ending.SOLVED
 
@@ -119,7 +120,7 @@ def test_of_several_goal_states_the_one_with_the_fewest_actions_is_taken() -> No
     """Ringing the bell is one jump of four actions, shouting two jumps of one action each."""
     task = errands()
     policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(free_moves=True))
-    (step,) = run_rollout(policy, Rollout(task))
+    (step,) = run_rollout(policy, play(policy, task))
     assert [task.action_name(action) for action in step.actions] == ["(prepare w0)", "(shout w0)"]
     assert step.tree.depth[step.tree.goal_nodes].tolist() == [1, 2]
     assert step.tree.length[step.tree.goal_nodes].tolist() == [4, 2]
@@ -132,7 +133,7 @@ def test_of_several_goal_states_the_one_with_the_fewest_actions_is_taken() -> No
 def test_goal_states_of_the_tree_are_taken_unless_disabled() -> None:
     task = chain(6, goal=3)
     policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec())
-    (step,) = run_rollout(policy, Rollout(task))
+    (step,) = run_rollout(policy, play(policy, task))
     assert step.solved
     assert len(step.actions) == 3
 
@@ -142,17 +143,21 @@ def test_goal_states_of_the_tree_are_taken_unless_disabled() -> None:
         def decide(self, situations):
             return [Decision(entry.tree, -entry.q) for entry in super().decide(situations)]
 
-    first = next(iter(run_rollout(Worst(), Rollout(task, take_goals=False))))
+    assert next(run_rollout(Worst(), play(Worst(), task))).solved
+    worst = Worst().playing(PlaySpec(take_goals=False))
+    first = next(run_rollout(worst, play(worst, task)))
     assert first.node == 1
     assert not first.solved
+    explorer = Boltzmann(1e-6, np.random.default_rng(0))
+    assert next(run_rollout(Worst(), play(Worst(), task, explorer=explorer))).node == 1
 
 
 @pytest.mark.parametrize("name", sorted(YARDSTICKS))
 def test_yardsticks_jump_validly_and_depend_on_the_seed_alone(name: str) -> None:
-    def play() -> list[str]:
+    def played() -> list[str]:
         task = blocks(6, 1)
-        policy = YARDSTICKS[name](np.random.default_rng(3), None)
-        rollout = Rollout(task)
+        policy = YARDSTICKS[name](np.random.default_rng(3))
+        rollout = play(policy, task)
         names: list[str] = []
         for step in islice(run_rollout(policy, rollout), 30):
             names += [task.action_name(action) for action in step.actions]
@@ -161,7 +166,7 @@ def test_yardsticks_jump_validly_and_depend_on_the_seed_alone(name: str) -> None
         assert report.valid or "goal" in str(report)
         return names
 
-    assert play() == play()
+    assert played() == played()
 
 
 def test_rollouts_side_by_side_equal_single_rollouts() -> None:
@@ -170,13 +175,13 @@ def test_rollouts_side_by_side_equal_single_rollouts() -> None:
     vocabulary = Vocabulary.of(tasks[0].domain, encoding)
     network = RelationalNetwork([relation.arity for relation in vocabulary], "ad", ModelSpec(embedding=16, layers=3))
     policy = LearnedPolicy(Engine.of(network), encoding, TreeSpec(), vocabulary)
-    together = [Rollout(task) for task in tasks]
+    together = [play(policy, task) for task in tasks]
     paths: list[list[int]] = [[] for _ in tasks]
     for steps in islice(run_rollouts(policy, together), 12):
         for i, step in steps:
             paths[i].append(step.node)
     for i, task in enumerate(tasks):
-        alone = Rollout(task)
+        alone = play(policy, task)
         assert [step.node for step in islice(run_rollout(policy, alone), 12)] == paths[i]
         assert alone.ending == together[i].ending
 

@@ -14,8 +14,8 @@ from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError
 from saltus.learn.validation import measure
-from saltus.lookahead import TreeSpec
-from saltus.policy import Limits, Outcome, Rollout
+from saltus.lookahead import PlaySpec
+from saltus.policy import Limits, Outcome, play
 from saltus.policy.rollout import Ending, run_rollout
 from saltus.policy.sight import MOST_JUMPS, GoalsInSight, missing_literals
 from saltus.report.explain import trace
@@ -27,7 +27,7 @@ class Seeing(Confused):
 
     def __init__(self, goals: int, bears: int = 1) -> None:
         super().__init__(bears)
-        self.lookahead = replace(Confused.lookahead, goals_in_sight=goals)
+        self.play_spec = PlaySpec(goals_in_sight=goals)
 
 
 def state_of(atoms: set[int]) -> State:
@@ -103,7 +103,7 @@ def test_a_rollout_ends_where_no_goal_in_sight_leads_on() -> None:
     """At the end of the road, every goal is tried once more."""
     task = lamps(3, places=2, broken=3)
     policy = Seeing(1)
-    rollout = Rollout(task, goals_in_sight=GoalsInSight.of(policy.lookahead, task.goal, task.initial_state))
+    rollout = play(policy, task)
     steps = list(run_rollout(policy, rollout))
     assert rollout.ending is not None
     assert rollout.ending is not Ending.SOLVED
@@ -140,7 +140,7 @@ def test_what_is_proven_is_proven_with_few_goals_in_sight() -> None:
       (:action three :parameters () :precondition (never) :effect (b)))""")
     task = task_of(domain, "(define (problem p) (:domain d) (:init) (:goal (and (a) (b))))")
     for policy in (Confused(), Seeing(1)):
-        policy.lookahead = replace(policy.lookahead, dead_ends="relaxed")
+        policy.play_spec = replace(policy.play_spec, dead_ends=True)
         end = last(policy, task, search=True)
         assert (end.outcome, end.detail, end.unsolvable) == (Outcome.FAILED, "proven dead end", True)
 
@@ -148,7 +148,7 @@ def test_what_is_proven_is_proven_with_few_goals_in_sight() -> None:
 def test_impossible_goals_are_seen_whole() -> None:
     task = lamps(2, places=2)
     impossible = Goal(task.goal.positive, impossible=True)
-    assert GoalsInSight.of(Seeing(1).lookahead, impossible, task.initial_state) is None
+    assert GoalsInSight.of(Seeing(1).play_spec, impossible, task.initial_state) is None
 
 
 def test_a_rollout_that_sees_few_goals_stalls_and_a_search_follows() -> None:
@@ -162,6 +162,6 @@ def test_a_rollout_that_sees_few_goals_stalls_and_a_search_follows() -> None:
 
 def test_frozen_goals_need_all_goals() -> None:
     with pytest.raises(ConfigurationError, match="exclude"):
-        TreeSpec(goals_in_sight=1, frozen_goals="weak")
+        PlaySpec(goals_in_sight=1, frozen_goals="weak")
     with pytest.raises(ConfigurationError, match="at least 1"):
-        TreeSpec(goals_in_sight=0)
+        PlaySpec(goals_in_sight=0)

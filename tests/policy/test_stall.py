@@ -208,13 +208,3 @@ def test_the_default_loses_nothing_that_greedy_play_solves(
         assert not greedy.solved or default.plan == greedy.plan
     assert unlimited.solved or not greedy.solved
     assert default.plan is None or validate(task, default.plan)
-
-
-def test_a_rollout_is_making_progress_while_its_last_best_is_recent() -> None:
-    stall = Stall(patience=40)
-    assert stall.is_making_progress
-    found = []
-    for goals in (0, 1, 1, 1, 1, 2):
-        stall.see(goals, 0.0)
-        found.append(stall.is_making_progress)
-    assert found == [True, True, True, True, False, True]  # a twentieth of the patience is two decisions

@@ -69,7 +69,7 @@ def judged(folder: Path, plan: Path) -> str:
 
 def lama_plan(folder: Path, seconds: float) -> str:
     """What came of LAMA's first iteration."""
-    from saltus.bench.lama import LAMA, find_driver
+    from saltus.lab.baselines.lama import LAMA, find_driver
 
     with tempfile.TemporaryDirectory() as place:
         plan = Path(place) / "plan"

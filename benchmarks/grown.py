@@ -8,7 +8,7 @@ For every domain, 30 training problems of its generator (or those of a folder) a
 `--times` the objects are asked for. Columns:
 
 - made: problems made, of those asked for; objects: of the largest given and of the largest made problem;
-- well formed: share of the made ones without a fault (`saltus.domains.checks`);
+- well formed: share of the made ones without a fault (`tests/domains/checks`);
 - solved: by LAMA's first iteration in `--seconds`: share of the well formed, of all made, and of the generator's;
 - off by: how far they are from the generator's problems of the same sizes, as factors; 1 means the same. "objects" is
   the geometric mean over kinds (type and static unary predicates) of the ratio of their shares, the larger over the
@@ -33,11 +33,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from saltus.bench import LamaJob
-from saltus.domains.checks import CHECKED, check_problem
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.domains.checks import CHECKED, check_problem
+
 from saltus.domains.generated import find_domain, generated_task
 from saltus.domains.registry import DOMAINS
 from saltus.grow import Grower, problem_text
+from saltus.lab import LamaJob
 from saltus.pddl import Domain
 from saltus.pddl.writer import write_domain
 from saltus.policy.outcome import Limits, Outcome

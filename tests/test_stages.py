@@ -21,12 +21,11 @@ STAGES = (
     "domains",
     "grow",
     "learn",
-    "bench",
-    "report",
     "up",
-    "experiment",
+    "lab",
     "cli",
 )
+PARTS_OF_LAB = ("baselines", "bench", "report", "experiment")
 FREE = {"errors", "files", "later", "_kernel"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -61,6 +60,23 @@ def imported(tree: ast.Module) -> set[str]:
     return found
 
 
+def imported_modules(tree: ast.Module) -> set[str]:
+    """Dotted names of the modules that a module imports, or imports names from."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            found |= {f"saltus.{alias.name}" for alias in node.names} if module == "saltus" else {module}
+    return found
+
+
+def behind_the_door(tree: ast.Module) -> set[str]:
+    """Parts of the laboratory that a module imports by their own names, and not from its package."""
+    return {name.split(".")[2] for name in imported_modules(tree) if name.startswith("saltus.lab.")}
+
+
 def violations(stage: str, tree: ast.Module) -> set[str]:
     """What a module of a stage imports and must not."""
     allowed = FREE | set(STAGES[: STAGES.index(stage) + 1])
@@ -69,13 +85,23 @@ def violations(stage: str, tree: ast.Module) -> set[str]:
     return imported(tree) - allowed
 
 
+def intrusions(stage: str, part: str, tree: ast.Module) -> set[str]:
+    """What a module imports of the laboratory and must not: outside, all but its package, and that in `cli` alone.
+
+    Within, a part imports no later one.
+    """
+    if stage == "lab":
+        return behind_the_door(tree) - set(PARTS_OF_LAB[: PARTS_OF_LAB.index(part) + 1])
+    return behind_the_door(tree) | ({"lab"} & imported(tree) if stage != "cli" else set())
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_stage_imports_only_stages_above_it(path: Path) -> None:
     stage = stage_of(path)
     if stage in ("errors", "files", "later"):
         assert imported(tree_of(path)) <= {"errors"} - {stage}
     elif stage == "__init__":
-        assert imported(tree_of(path)) <= FREE | (set(STAGES) - {"cli"})
+        assert imported(tree_of(path)) <= FREE | (set(STAGES) - {"lab", "cli"})
     else:
         assert stage in STAGES, f"{stage} is no stage"
         assert violations(stage, tree_of(path)) == set()
@@ -88,11 +114,39 @@ def test_a_stage_imports_only_stages_above_it(path: Path) -> None:
         ("pddl", "import saltus", {""}),
         ("task", "def f():\n    from saltus.cli.main import run", {"cli"}),
         ("task", "from saltus import policy, _kernel, pddl", {"policy"}),
-        ("cli", "import saltus\nfrom saltus.report import table", set()),
+        ("cli", "import saltus\nfrom saltus.lab import read_records", set()),
+        ("up", "from saltus.lab import read_records", {"lab"}),
     ],
 )
 def test_the_rule_can_fail(stage: str, text: str, found: set[str]) -> None:
     assert violations(stage, ast.parse(text)) == found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if path != PACKAGE / "lab" / "__init__.py"],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_the_laboratory_has_one_door_and_only_the_command_line_uses_it(path: Path) -> None:
+    parts = path.relative_to(PACKAGE).parts
+    assert intrusions(stage_of(path), parts[1] if len(parts) > 2 else "", tree_of(path)) == set()
+
+
+@pytest.mark.parametrize(
+    ("stage", "part", "text", "found"),
+    [
+        ("cli", "", "from saltus.lab import read_records", set()),
+        ("cli", "", "from saltus.lab.bench.records import read_records", {"bench"}),
+        ("cli", "", "def f():\n    import saltus.lab.report.html", {"report"}),
+        ("learn", "", "from saltus.lab import read_records", {"lab"}),
+        ("policy", "", "from saltus import lab", {"lab"}),
+        ("lab", "report", "from saltus.lab.bench.records import read_records", set()),
+        ("lab", "bench", "from saltus.lab.report.html import write_page", {"report"}),
+        ("lab", "baselines", "from saltus.lab.bench.record import Record", {"bench"}),
+    ],
+)
+def test_the_door_can_be_missed(stage: str, part: str, text: str, found: set[str]) -> None:
+    assert intrusions(stage, part, ast.parse(text)) == found
 
 
 def speech(tree: ast.Module) -> list[str]:

@@ -32,7 +32,7 @@ def with_table(readme: str, lines: list[str]) -> str:
 def take_picture() -> None:
     """The picture of the top of the page, down to the bars of the first benchmark."""
     sys.path.insert(0, str(ROOT))
-    from tests.report.browser import open_browser, open_page
+    from tests.lab.report.browser import open_browser, open_page
 
     with open_browser() as browser:
         page = open_page(browser, PAGE, width=1100).page
@@ -43,8 +43,8 @@ def take_picture() -> None:
 
 def main() -> None:
     """Writes all three, or checks two of them."""
-    from saltus.report import write_page
-    from saltus.report.headline import headline_page, markdown_table, read_headline
+    from saltus.lab import write_page
+    from saltus.lab.report.headline import headline_page, markdown_table, read_headline
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is out of date")

@@ -14,7 +14,7 @@ import argparse
 from collections import defaultdict
 from pathlib import Path
 
-from saltus.bench import Record, read_records
+from saltus.lab import Record, read_records
 
 RECORDS = Path(__file__).parent / "records"
 SPLITS = ("easy", "medium", "hard")

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from saltus.bench.lama import LAMA, find_driver
+from saltus.lab.baselines.lama import LAMA, find_driver
 
 TRAITS = {"vip": 0.05, "going_nonstop": 0.1, "attendant": 0.3, "never_alone": 0.1, "conflict_a": 0.1, "conflict_b": 0.2}
 DIRECTED, BARRED = 0.3, 0.1

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from saltus.bench import Record, read_records
-from saltus.report.paper import TOTAL, WHOLE, PaperTable, read_paper
+from saltus.lab import Record, read_records
+from saltus.lab.report.paper import TOTAL, WHOLE, PaperTable, read_paper
 
 HERE = Path(__file__).parent
 SUITES = {"m": "MOOSE's", "o": "ours", "i": "IPC 2023", "u": "unseen"}

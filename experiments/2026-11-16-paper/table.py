@@ -21,11 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from saltus.bench import Record, read_records
+from saltus.lab import Record, best_lengths, quality_score, read_records, time_score
+from saltus.lab.report.paper import read_paper
 from saltus.policy.amounts import seconds_of
 from saltus.policy.outcome import Outcome
-from saltus.report.paper import read_paper
-from saltus.report.scores import best_lengths, quality_score, time_score
 
 HERE = Path(__file__).parent
 SPLITS = ("easy", "medium")

@@ -8,10 +8,10 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from saltus.bench import Tally, Trial
 from saltus.cli import bench, output
 from saltus.cli.plan import progress_line
 from saltus.cli.progress import fitting
+from saltus.lab import Tally, Trial
 from saltus.policy import Figures, Outcome
 from saltus.process import PlanJob, PlanResult
 from saltus.task import Plan

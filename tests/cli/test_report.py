@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_cli import process
 from tests.conftest import ROOT
-from tests.report.samples import paper_records, record, write_records, write_run
+from tests.lab.report.samples import paper_records, record, write_records, write_run
 
 from saltus.cli.main import run
 from saltus.policy.exit_codes import ExitCode

@@ -20,7 +20,7 @@ BLOCKS = [str(ROOT / "examples" / "blocksworld" / name) for name in ("domain.pdd
 COMMAND_MODULES = {f"saltus.cli.{entry.place.partition(':')[0]}" for entry in COMMANDS.values()}
 HEAVY = {"numpy", "torch", "rich", "pydantic", "safetensors", "multiprocessing", "saltus._kernel"}
 """Modules that take long to import."""
-STAGES = {"saltus.domains", "saltus.grow", "saltus.learn", "saltus.bench", "saltus.report"}
+STAGES = {"saltus.domains", "saltus.grow", "saltus.learn", "saltus.lab"}
 TWINS = {"saltus.graph.reference", "saltus.lookahead.reference", "saltus.pddl.reference"}
 
 PROGRAM = """

@@ -12,10 +12,10 @@ from tests.conftest import ROOT
 from tests.errands import errands_problem
 
 from saltus import load, load_policy
-from saltus.bench.records import read_records
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
+from saltus.lab.bench.records import read_records
 from saltus.lookahead import TreeSpec
 from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
 from saltus.policy.exit_codes import ExitCode

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import IPC_DOMAINS
+from tests.domains.checks import CHECKED, check_problem
 
 from saltus.domains import DOMAINS
-from saltus.domains.checks import CHECKED, check_problem
 from saltus.domains.generated import generated_task
 from saltus.errors import ConfigurationError
 from saltus.lookahead import random_action, successor_state

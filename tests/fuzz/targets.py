@@ -25,9 +25,6 @@ from tests.random_adl import random_adl_texts
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM
 
 import saltus
-from saltus.bench import read_records
-from saltus.bench.records import RecordFile
-from saltus.bench.wl_model import read_model_entry
 from saltus.cli.generate import parse_sizes
 from saltus.cli.main import run as run_command
 from saltus.cli.options import limits_of
@@ -35,7 +32,11 @@ from saltus.cli.policies import facts
 from saltus.domains import DOMAINS, generate_problem
 from saltus.domains.suite import check_suite
 from saltus.errors import SaltusError
-from saltus.experiment import read_experiment
+from saltus.lab import read_experiment, read_records
+from saltus.lab.baselines.wl_model import read_model_entry
+from saltus.lab.bench.records import RecordFile
+from saltus.lab.report.page import report_page
+from saltus.lab.report.report import make_report
 from saltus.learn import Trainer, load_configuration
 from saltus.learn.candidates import Candidate
 from saltus.learn.config import named_configurations
@@ -48,8 +49,6 @@ from saltus.model.policy_file import load_policy_file
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.pddl.signature import check_signature, domain_signature
 from saltus.policy import LearnedPolicy
-from saltus.report.page import report_page
-from saltus.report.report import make_report
 from saltus.task import build_task, parse_plan, read_plan, validate
 
 SEPARATOR = b"\n;;; next file ;;;\n"

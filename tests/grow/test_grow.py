@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.domains.checks import check_problem
 from tests.random_moves import random_move_task
 from tests.random_tasks import random_task
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM, domain_of, task_of
 
 from saltus.domains import generate_problem
-from saltus.domains.checks import check_problem
 from saltus.domains.registry import DOMAINS
 from saltus.errors import InputError
 from saltus.grow import Grower, Grown, goals, problem_text

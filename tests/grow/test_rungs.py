@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.domains.checks import check_problem
 from tests.tasks import task_of
 
 from saltus.domains import generate_problem
-from saltus.domains.checks import check_problem
 from saltus.domains.registry import DOMAINS
 from saltus.grow import Grower
 from saltus.grow.draft import Draft, Relations

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.tasks import domain_of, task_of
 
+from saltus.lab.report.explain import ending_text, trace
 from saltus.learn.experience import Final, collect, search, transitions_of
 from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec, Situation, TreeSpec, is_dead_end, lookahead_batch
 from saltus.policy import Boltzmann, Decision, Ending, JumpSearch, Outcome, play, run_rollout
 from saltus.policy.planning import Planner
-from saltus.report.explain import ending_text, trace
 from saltus.task import Goal, State, Task
 
 FORK = """(define (domain fork) (:predicates (at ?x) (next ?x ?y))

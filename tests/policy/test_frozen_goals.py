@@ -12,13 +12,13 @@ from tests.lookahead.test_frozen import PASSAGE, STACK, boxes, moved
 from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError
+from saltus.lab.report.explain import trace
 from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec, Situation, TreeSpec, keeps_goals, lookahead, lookahead_batch
 from saltus.policy import Decision, JumpSearch, play, run_rollout
 from saltus.policy.admissible import Admissible
 from saltus.policy.frozen import FrozenGoals
 from saltus.policy.planning import Planner
-from saltus.report.explain import trace
 from saltus.task import Goal, State, Task
 
 FREE = TreeSpec(kind="iw", free_moves=True)

@@ -13,12 +13,12 @@ from tests.policy.test_planning import last
 from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError
+from saltus.lab.report.explain import trace
 from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec
 from saltus.policy import Limits, Outcome, play
 from saltus.policy.rollout import Ending, run_rollout
 from saltus.policy.sight import MOST_JUMPS, GoalsInSight, missing_literals
-from saltus.report.explain import trace
 from saltus.task import Goal, State, Task, validate
 
 

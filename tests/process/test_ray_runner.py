@@ -10,10 +10,10 @@ import pytest
 from tests.conftest import ROOT
 from tests.process.fake_ray import FakeRay
 
-from saltus.bench import read_records
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
+from saltus.lab import read_records
 from saltus.policy import Limits, Outcome
 from saltus.process import PlanJob, RayRunner, ray_runner
 

@@ -12,9 +12,6 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from saltus.bench import LamaJob, Record, RecordFile, Tally, Trial, WLGooseJob, make_trials, run_trials
-from saltus.bench.lama import find_driver
-from saltus.bench.wl_model import find_wlplan
 from saltus.cli import output
 from saltus.cli.options import (
     Device,
@@ -37,13 +34,28 @@ from saltus.cli.options import (
 from saltus.cli.plan import Improve
 from saltus.cli.progress import WIDE, columns
 from saltus.errors import ConfigurationError, shorten
+from saltus.lab import (
+    LamaJob,
+    Record,
+    RecordFile,
+    Tally,
+    Trial,
+    WLGooseJob,
+    best_lengths,
+    find_driver,
+    find_wlplan,
+    make_trials,
+    quality_score,
+    run_trials,
+    score_text,
+    time_score,
+)
 from saltus.model.device import find_device
 from saltus.policy.catalogue import AUTO
 from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import Outcome
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import LocalRunner, PlanJob, RayRunner, Runner
-from saltus.report.scores import best_lengths, quality_score, score_text, time_score
 from saltus.task import find_suites
 
 PLANNERS = (PlanJob.planner, LamaJob.planner, WLGooseJob.planner)

@@ -13,17 +13,25 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from saltus.bench import Record, Tally
 from saltus.cli import output
 from saltus.cli.bench import shown as bar_shown
 from saltus.cli.options import Ray
 from saltus.cli.progress import WIDE, columns
 from saltus.cli.train_all import interrupted_by
 from saltus.errors import ConfigurationError, plural, shorten
-from saltus.experiment import Experiment, Standing, read_experiment
-from saltus.experiment.experiment import TrainingTally, WatchPlaying, WatchTraining
-from saltus.experiment.runs import PlannedRun, RunResult
-from saltus.experiment.spec import ExperimentSpec
+from saltus.lab import (
+    Experiment,
+    ExperimentSpec,
+    PlannedRun,
+    Record,
+    RunResult,
+    Standing,
+    Tally,
+    TrainingTally,
+    WatchPlaying,
+    WatchTraining,
+    read_experiment,
+)
 from saltus.policy.amounts import seconds_of
 from saltus.policy.exit_codes import ExitCode
 

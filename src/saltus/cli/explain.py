@@ -43,9 +43,8 @@ def explain(
 
         saltus explain examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --out page.html
     """
+    from saltus.lab import ending_text, explain_page, trace, write_page
     from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_policy
-    from saltus.report.explain import ending_text, explain_page, trace
-    from saltus.report.html import write_page
 
     trees, rules = lookahead_of(lookahead, policy), play_of(play, protocol)
     task = read_task(domain, problem)

@@ -128,7 +128,7 @@ def plan(
         result = watched(job, writer)
     show_error(result)
     if json:
-        from saltus.bench.record import make_record
+        from saltus.lab import make_record
 
         record = make_record(
             job,

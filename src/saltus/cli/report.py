@@ -14,9 +14,7 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.options import Json
 from saltus.errors import ConfigurationError, plural, shorten
-from saltus.report import make_report, report_page, write_page
-from saltus.report.paper import PUBLISHED
-from saltus.report.tables import Cell, Table
+from saltus.lab import PUBLISHED, Cell, Table, make_report, report_page, write_page
 
 MOST_ERRORS = 30
 """Most unexplained errors printed; the page lists all of them."""

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from saltus.bench.wl_training import train_wl_goose
 from saltus.cli import output
 from saltus.errors import ConfigurationError
+from saltus.lab import train_wl_goose
 from saltus.policy.amounts import seconds_of
 
 

@@ -5,7 +5,7 @@ the report shows it. Everything else follows from the declaration: planning fill
 fields, a record stores them, the reader checks them, and the report adds a column for each field with a title. A new
 figure is a line here and a line where it is measured.
 
-`Record` (bench/record.py) declares its own fields in the same way.
+`Record` (lab/bench/record.py) declares its own fields in the same way.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Stage `lab.baselines`: other planners and learners, played like a policy."""

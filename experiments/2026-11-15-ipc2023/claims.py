@@ -2,8 +2,8 @@
 
     python experiments/2026-11-15-ipc2023/claims.py [DOMAIN…]
 
-Reads the logs in `runs.tar.xz`. Columns: the run; episodes made, of those configured; seconds; the checkpoint that
-counts as the best (most validation and larger problems together, then fewest actions) and the last one, each as
+Reads the validations in `figures.tar.xz`. Columns: the run; episodes made, of those configured; seconds; the checkpoint
+that counts as the best (most validation and larger problems together, then fewest actions) and the last one, each as
 "episode: solved + larger"; the first episode at which everything was solved; and how many of the checkpoints from there
 on solve everything. A number without "+" means that the larger problems were not tried.
 """
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ARCHIVE = Path(__file__).parent / "runs.tar.xz"
+ARCHIVE = Path(__file__).parent / "figures.tar.xz"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
     python experiments/2026-11-16-any-domain/table.py
 
-The contests come from `runs.tar.xz`, the rest from the records in `records/`.
+The contests come from `figures.tar.xz`, the rest from the records in `records/`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNSEEN_SECONDS = 20.0
 def contests() -> dict[tuple[str, str], dict[str, Any]]:
     """The state of every contest, by name and batch."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    with tarfile.open(HERE / "runs.tar.xz") as archive:
+    with tarfile.open(HERE / "figures.tar.xz") as archive:
         for member in archive:
             if member.name.endswith("contest.json"):
                 file = archive.extractfile(member)

@@ -1,6 +1,6 @@
 """Which checkpoints our rule and the paper's choose from the same runs, and what they solve of the larger problems.
 
-    tar -xf experiments/2026-11-15-ipc2023/runs.tar.xz
+    tar -xf experiments/2026-11-15-ipc2023/figures.tar.xz
     python experiments/2026-11-16-departures/selection.py runs/blocksworld/seed-? runs/spanner/seed-? …
 
 A row per run: the checkpoint chosen by validation and larger problems together (ours) and by validation problems alone

@@ -2,8 +2,8 @@
 
     python experiments/2026-11-16-paper/table.py [FOLDER] [--spec FILE]
 
-FOLDER (default: the script's) has `records/SYSTEM[-seed-N].jsonl` and `runs.tar.xz` with `runs/DOMAIN/SYSTEM/seed-N/`,
-in which a contest has the log of its winner, as `candidates/NAME/log.jsonl`.
+FOLDER (default: the script's) has `records/SYSTEM[-seed-N].jsonl` and `figures.tar.xz` with
+`runs/DOMAIN/SYSTEM/seed-N/`, in which a contest has the log of its winner, as `candidates/NAME/log.jsonl`.
 FILE (default: paper.toml) is the experiment's. `others.toml` in FOLDER may name records of other experiments; of
 these, the problems of this one count, as solved if they were within its time limit. Several figures in a cell are those
 of several seeds. The paper's figures are of 30 problems per domain and split, ours of those that were tried.
@@ -74,7 +74,7 @@ def within(record: Record, limit: float | None) -> Record:
 def read_validations(folder: Path) -> Validations:
     """What the policies were chosen by; empty if there is no archive."""
     found: Validations = {}
-    archive = folder / "runs.tar.xz"
+    archive = folder / "figures.tar.xz"
     if not archive.exists():
         return found
     with tarfile.open(archive) as file:

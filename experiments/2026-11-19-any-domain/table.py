@@ -2,8 +2,8 @@
 
     python experiments/2026-11-19-any-domain/table.py [FOLDER]
 
-The contests come from `runs.tar.xz`, the rest from the records in `records/`, of this folder or of another one that is
-laid out like it.
+The contests come from `figures.tar.xz`, the rest from the records in `records/`, of this folder or of another one that
+is laid out like it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARTS = {"moose": "MOOSE's benchmark", "ipc": "IPC 2023 Learning Track", "classi
 def contests(folder: Path) -> dict[tuple[str, str, str, str], dict[str, Any]]:
     """The state of every contest, by part, domain, system and seed."""
     found: dict[tuple[str, str, str, str], dict[str, Any]] = {}
-    with tarfile.open(folder / "runs.tar.xz") as archive:
+    with tarfile.open(folder / "figures.tar.xz") as archive:
         for member in archive:
             path = Path(member.name)
             if path.name == "contest.json":

@@ -114,7 +114,7 @@ def test_claims_of_a_log(tmp_path: Path) -> None:
         "runs/rovers/seed-1/log.jsonl": "\n".join(json.dumps(line) for line in lines),
         "runs/rovers/seed-1/config.json": json.dumps({"training": {"episodes": 300}}),
     }
-    archive = pack(tmp_path / "runs.tar.xz", texts)
+    archive = pack(tmp_path / "figures.tar.xz", texts)
     command = [sys.executable, str(FOLDER / "claims.py"), "rovers", "--runs", str(archive)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     expected = "| rovers/seed-1 | 103 of 300 | 12 | 100: 30 + 8 | 100: 30 + 8 | 50 | 2 of 3 |"

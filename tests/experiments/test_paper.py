@@ -52,7 +52,7 @@ def results(tmp_path: Path) -> Path:
     log += entry("validation", 50, solved=29, problems=30, actions=80, **larger) + entry("episode", 60)
     contest = entry("validation", 0, solved=24, problems=24, actions=70, **larger)
     pack(
-        tmp_path / "runs.tar.xz",
+        tmp_path / "figures.tar.xz",
         {
             "runs/ferry/aiw-ad/seed-0/log.jsonl": log,
             "runs/miconic/recipe/seed-1/contest.json": "{}",

@@ -1,12 +1,12 @@
 """Makes the pictures of `docs/` anew: `python -m tests.lab.report.pictures`, with Chromium and Playwright installed.
 
-The records are the examples, the training runs those of an experiment; the rollout is the bundled
-policy's on 24 blocks.
+The records are the examples, the training runs those whose folders are given (without any, their picture stays as it
+is); the rollout is the bundled policy's on 24 blocks.
 """
 
 from __future__ import annotations
 
-import tarfile
+import sys
 import tempfile
 from io import BytesIO
 from pathlib import Path
@@ -25,7 +25,6 @@ PICTURES = ROOT / "docs" / "pictures"
 MARGIN = 14
 MOST_BYTES = 290_000
 RECORDS = ROOT / "examples" / "records"
-RUNS = ROOT / "experiments" / "2026-11-15-ipc2023" / "runs.tar.xz"
 
 
 def picture_part(page: Any, name: str, first: str, last: str) -> None:
@@ -47,19 +46,17 @@ def save(page: Any, name: str, **options: Any) -> None:
 
 
 def main() -> None:
-    """All pictures."""
+    """All pictures; that of training curves if the folders of some runs are given."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name, open_browser() as browser:
         folder = Path(name)
-        with tarfile.open(RUNS) as archive:
-            archive.extractall(folder, filter="data")
-        runs = [run for domain in ("satellite", "spanner") for run in sorted((folder / "runs" / domain).glob("seed-*"))]
-        report = make_report(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), runs)
+        report = make_report(sorted(path.relative_to(ROOT) for path in RECORDS.glob("*.jsonl")), sys.argv[1:])
         write_page(folder / "report.html", report_page(report))
         page = open_page(browser, folder / "report.html", width=1200).page
         picture_part(page, "report", "h1", "#coverage-ipc2023")
         picture_part(page, "comparison", "#time", "#scatter")
-        picture_part(page, "training", "#training h2", "#training .plots")
+        if sys.argv[1:]:
+            picture_part(page, "training", "#training h2", "#training .plots")
         task = blocks(24, 2)
         write_page(folder / "explain.html", explain_page(trace(task, load_policy("blocksworld"), "blocksworld")))
         page = open_page(browser, folder / "explain.html", width=1280, height=860).page

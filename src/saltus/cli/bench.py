@@ -152,7 +152,7 @@ def bench(
     runner: Runner = LocalRunner(jobs or 1) if ray is None else RayRunner(ray, jobs)
     with RecordFile(out) as file, shown(len(trials)) as watch:
         try:
-            tally = run_trials(trials, file, runner, protocol=protocol, watch=watch)
+            tally = run_trials([(file, trial) for trial in trials], runner, protocol=protocol, watch=watch)
         except KeyboardInterrupt:
             done = len({trial.key for trial in trials} & file.done)
             output.warning(f"{done} of {len(trials)} trials are in {out}; the same command continues with the others")

@@ -24,7 +24,6 @@ from saltus.lab import (
     ExperimentSpec,
     PlannedRun,
     Record,
-    RunResult,
     Standing,
     Tally,
     TrainingTally,
@@ -34,6 +33,7 @@ from saltus.lab import (
 )
 from saltus.policy.amounts import seconds_of
 from saltus.policy.exit_codes import ExitCode
+from saltus.process.train_result import TrainResult
 
 TRAIN, PLAY, REPORT = "train", "play", "report"
 PARTS = (TRAIN, PLAY, REPORT)
@@ -155,7 +155,7 @@ def runs_shown(total: int) -> Iterator[WatchTraining]:
     """Progress on standard error: a bar in a terminal, a line per run elsewhere."""
     terminal = output.error_console()
 
-    def note(tally: TrainingTally, run: PlannedRun | None, result: RunResult | None) -> None:
+    def note(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
         if run is not None and result is not None:
             output.note(f"{tally.done} of {total} trained: {run}: {result.summary}")
 
@@ -165,7 +165,7 @@ def runs_shown(total: int) -> Iterator[WatchTraining]:
     with Progress(*columns(terminal), console=terminal, transient=True) as progress:
         bar = progress.add_task("Training", total=total, text="")
 
-        def watch(tally: TrainingTally, run: PlannedRun | None, result: RunResult | None) -> None:
+        def watch(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
             progress.update(bar, completed=tally.done, text=training_text(tally, terminal.width))
             if run is not None and result is not None:
                 terminal.print(f"{run}: {result.summary}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from saltus.lab.bench.record import Record, make_record
     from saltus.lab.bench.records import RecordFile, RecordList, read_records
     from saltus.lab.experiment.experiment import Experiment, Standing, TrainingTally, WatchPlaying, WatchTraining
-    from saltus.lab.experiment.runs import PlannedRun, RunResult
+    from saltus.lab.experiment.runs import PlannedRun
     from saltus.lab.experiment.spec import ExperimentSpec, read_experiment
     from saltus.lab.report.explain import ending_text, explain_page, trace
     from saltus.lab.report.html import write_page
@@ -43,7 +43,7 @@ else:
             "bench.record": "Record make_record",
             "bench.records": "RecordFile RecordList read_records",
             "experiment.experiment": "Experiment Standing TrainingTally WatchPlaying WatchTraining",
-            "experiment.runs": "PlannedRun RunResult",
+            "experiment.runs": "PlannedRun",
             "experiment.spec": "ExperimentSpec read_experiment",
             "report.explain": "ending_text explain_page trace",
             "report.html": "write_page",
@@ -66,7 +66,6 @@ __all__ = [
     "RecordFile",
     "RecordList",
     "Report",
-    "RunResult",
     "Standing",
     "Table",
     "Tally",

@@ -16,9 +16,8 @@ from saltus.domains.suite import write_suite
 from saltus.errors import NoPolicyError, PolicyError, WrongPolicyError
 from saltus.lab.baselines import wl_training
 from saltus.lab.baselines.wl_goose import WLGooseJob, greedy_search
-from saltus.lab.baselines.wl_job import WLTrainJob
 from saltus.lab.baselines.wl_model import WLModel, WLTask, load_model, model_digest, read_model_entry
-from saltus.lab.baselines.wl_training import label, linear_weights, train_wl_goose
+from saltus.lab.baselines.wl_training import WLTrainJob, label, linear_weights, train_wl_goose
 from saltus.lab.bench.benchmark import make_trials
 from saltus.lab.bench.records import read_records
 from saltus.policy.exit_codes import ExitCode

@@ -171,7 +171,7 @@ def test_a_killed_benchmark_leaves_nothing_and_goes_on(suites: Path, tmp_path: P
         return PlanResult(Outcome.FAILED)
 
     with RecordFile(out) as file:
-        run_trials(trials, file, LocalRunner(2, quick), protocol="open")
+        run_trials([(file, trial) for trial in trials], LocalRunner(2, quick), protocol="open")
     assert made == ["p100"]
     assert [record.problem for record in records_of(out)] == ["p03", "p100"]
 
@@ -219,7 +219,7 @@ def test_an_error_while_recording_stops_the_benchmark(suites: Path, tmp_path: Pa
             raise InputError("disk full")
 
     with Full(tmp_path / "records.jsonl") as file, pytest.raises(InputError, match="disk full"):
-        run_trials(trials, file, LocalRunner(2), protocol="open")
+        run_trials([(file, trial) for trial in trials], LocalRunner(2), protocol="open")
     assert children_of(os.getpid()) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,37 @@ from saltus.lab.report.paper import TOTAL, WHOLE, PaperTable, place_of, read_pap
 
 TABLES = read_paper().tables
 by_key = pytest.mark.parametrize("table", TABLES, ids=[table.key for table in TABLES])
+
+
+def added(cells: Iterable[float | None]) -> float | None:
+    """The sum of some cells; None if one of them has no figure."""
+    total: float = 0
+    for cell in cells:
+        if cell is None:
+            return None
+        total = round(total + cell, 6)
+    return total
+
+
+def sums(table: PaperTable) -> tuple[float | None, ...]:
+    """Sums over the domains for each column; None if a domain has no figure."""
+    return tuple(added(table.cells[domain, WHOLE][i] for domain in table.domains) for i in range(len(table.columns)))
+
+
+def disagreements(table: PaperTable) -> Iterator[str]:
+    """A sentence for every total, or figure of a domain, that is not the sum of its parts."""
+    for column, claimed, found in zip(table.columns, table.total, sums(table), strict=True):
+        if found is not None and claimed is not None and claimed != found:
+            yield f"{table.title}: the paper's total of {column} is {claimed}, but its domains add up to {found}"
+    if sum(table.problems[domain, WHOLE] for domain in table.domains) != table.problems[WHOLE, TOTAL]:
+        yield f"{table.title}: the paper's domains do not add up to {table.problems[WHOLE, TOTAL]} problems"
+    for domain in table.domains if table.splits else ():
+        for i, column in enumerate(table.columns):
+            claimed = table.cells[domain, WHOLE][i]
+            found = added(table.cells[domain, split][i] for split in table.splits)
+            if found is not None and claimed != found:
+                figures = f"{claimed} in the paper, but its splits add up to {found}"
+                yield f"{table.title}: {column} in {domain} is {figures}"
 
 
 def test_all_seven_coverage_tables_are_there() -> None:
@@ -41,14 +73,8 @@ def test_shape(table: PaperTable) -> None:
 
 @by_key
 def test_cells_add_up_to_the_papers_own_totals(table: PaperTable) -> None:
-    assert table.sums() == table.total
-    assert sum(table.problems[domain, WHOLE] for domain in table.domains) == table.problems[WHOLE, TOTAL]
-    for domain in table.domains if table.splits else ():
-        rows = [table.cells[domain, split] for split in table.splits]
-        for i, whole in enumerate(table.cells[domain, WHOLE]):
-            parts = [row[i] for row in rows]
-            assert None in parts or sum(parts) == whole, (domain, table.columns[i])
-    assert list(table.disagreements()) == []
+    assert sums(table) == table.total
+    assert list(disagreements(table)) == []
 
 
 def test_known_totals() -> None:
@@ -58,7 +84,7 @@ def test_known_totals() -> None:
     assert tables["extended"] == (1570, 1573, 1166, 1113, 1103, 1437)
 
 
-def test_a_wrong_total_is_told_and_kept() -> None:
+def test_a_wrong_total_is_told() -> None:
     table = TABLES[0]
     wrong = replace(
         table,
@@ -68,11 +94,10 @@ def test_a_wrong_total_is_told_and_kept() -> None:
             ("ferry", "hard"): (20, 15, *table.cells["ferry", "hard"][2:]),
         },
     )
-    assert list(wrong.disagreements()) == [
+    assert list(disagreements(wrong)) == [
         "IPC 2023 Learning Track: the paper's total of AIW-AD is 669, but its domains add up to 668",
         "IPC 2023 Learning Track: IW-AD in ferry is 76 in the paper, but its splits add up to 75",
     ]
-    assert wrong.total[0] == 669
 
 
 def test_the_best_of_all_columns() -> None:
@@ -148,8 +173,8 @@ def test_moose_has_one_table_whose_cells_add_up() -> None:
     (table,) = moose.tables
     assert moose.benchmarks == ["moose"]
     assert (len(table.domains), table.total) == (8, (558, None, 719.6))
-    assert list(table.disagreements()) == []
-    assert table.sums() == (558, 296.8, 719.6)
+    assert list(disagreements(table)) == []
+    assert sums(table) == (558, 296.8, 719.6)
     assert place_of("barman", "hard", moose) == ("moose", "barman")
     assert place_of("barman", "hard") is None
     assert place_of("ferry", "easy", moose) == ("moose", "ferry")

@@ -1,4 +1,4 @@
-"""Stage `lab.baselines`: training of WL-GOOSE: a folder of problems in, a heuristic out.
+"""Stage `lab.baselines`: training of WL-GOOSE, also as a job: a folder of problems in, a heuristic out.
 
 As in its paper, the heuristic learns the distance to the goal of every state along optimal plans of the training
 problems, by Gaussian process regression with a linear kernel, which is linear regression with a tiny penalty. Its paper
@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +39,18 @@ from saltus.lab.baselines.wl_model import (
 from saltus.lookahead.actions import successor_state
 from saltus.pddl import Source, parse_domain
 from saltus.pddl.signature import domain_signature
+from saltus.process.job import Job, ResultBuilder, Watch
+from saltus.process.train_result import LOG, TrainResult, TrainResultBuilder
+from saltus.process.worker import Worker
 from saltus.task import Plan, Split, State, Task, find_suite, load, read_plan, validate
 
 OPTIMAL = "seq-opt-lmcut"
 """Fast Downward's alias."""
 PENALTY = 1e-7
 """Variance of the noise, as in the authors' program."""
+PLANS = "plans"
+PLAN_SECONDS = 10.0
+"""Default of the time limit for the optimal plan of one problem."""
 MOST_FAILURES = 4
 """Problems without a plan in a row, in the order of their sizes, after which larger ones are not tried."""
 
@@ -61,7 +67,7 @@ class Labelled:
 def train_wl_goose(
     folder: str | os.PathLike[str],
     *,
-    seconds: float = 10.0,
+    seconds: float = PLAN_SECONDS,
     plans: Path | None = None,
     watch: Callable[[str], None] = lambda message: None,
 ) -> WLModel:
@@ -180,3 +186,41 @@ def silence() -> Iterator[None]:
         os.dup2(kept, 1)
         os.close(kept)
         os.close(nowhere)
+
+
+@dataclass(frozen=True)
+class WLTrainJob(Job[TrainResult]):
+    """The model for one folder of problems.
+
+    Optimal plans, which take nearly all of the time, are kept in `plans/` next to the model: a job that was killed does
+    not search for them again. Everything that the process says goes to `train.log` there.
+    """
+
+    work: ClassVar[str] = "saltus.lab.baselines.wl_training:train"
+    starts_processes: ClassVar[bool] = True
+
+    folder: str
+    """Folder of the problems."""
+    out: str
+    """Model file."""
+    plan_seconds: float = PLAN_SECONDS
+    """Time limit for the optimal plan of one problem."""
+
+    def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
+        """The builder of the job's result; there are no messages to watch but the last."""
+        return TrainResultBuilder(watch)
+
+    def with_full_paths(self) -> Self:
+        """The job with paths that mean the same in every folder."""
+        return replace(self, folder=os.path.abspath(self.folder), out=os.path.abspath(self.out))
+
+
+def train(worker: Worker) -> Mapping[str, Any]:
+    """Trains the model and writes its file; returns a summary."""
+    job = WLTrainJob.from_json(worker.job)
+    out = Path(job.out)
+    worker.log_to(out.parent / LOG)
+    model = train_wl_goose(job.folder, seconds=job.plan_seconds, plans=out.parent / PLANS, watch=worker.note)
+    model.save(out)
+    worker.note(model.summary)
+    return {"summary": model.summary, "is_finished": True, "is_stable": False, "stopped_by": ""}

@@ -24,7 +24,7 @@ from saltus.errors import (
 from saltus.lab.baselines.lama import LamaJob
 from saltus.lab.baselines.wl_goose import WLGooseJob, model_for
 from saltus.lab.bench.record import Key, Problem, Record, make_record
-from saltus.lab.bench.records import RecordStore
+from saltus.lab.bench.records import RecordFile
 from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
 from saltus.pddl.signature import check_signature
@@ -160,34 +160,33 @@ class Tally:
 
 
 def run_trials(
-    trials: Sequence[Trial],
-    file: RecordStore,
+    trials: Sequence[tuple[RecordFile, Trial]],
     runner: Runner,
     *,
     protocol: str,
     watch: Callable[[Tally, Record | None], None] | None = None,
     is_over: Callable[[], bool] = never,
 ) -> Tally:
-    """The tally once every trial has a record, or `is_over` returns True: trials that this cuts off leave none.
+    """The tally once every trial has a record in its file, or `is_over` returns True: those cut off leave none.
 
     `watch` is called whenever a trial starts, and with its record when it ends.
     """
-    by_key = {trial.key: trial for trial in trials}
+    by_key = {trial.key: (file, trial) for file, trial in trials}
     if len(by_key) != len(trials):
         raise InputError("two problems of the suites have the same domain, split and name")
-    missing = [trial for key, trial in by_key.items() if key not in file.done]
+    missing = [(file, trial) for key, (file, trial) in by_key.items() if key not in file.done]
     tally = Tally(len(trials), len(trials) - len(missing))
     guard = threading.Lock()
 
     def begin(number: int) -> None:
         with guard:
-            tally.running.append(missing[number])
+            tally.running.append(missing[number][1])
             if watch is not None:
                 watch(tally, None)
 
-    with closing(runner.run([trial.job for trial in missing], begin, is_over)) as finished:
+    with closing(runner.run([trial.job for _, trial in missing], begin, is_over)) as finished:
         for ended in finished:
-            trial, result = missing[ended.number], ended.result
+            (file, trial), result = missing[ended.number], ended.result
             record: Record | None = None
             if result.outcome is not Outcome.INTERRUPTED:
                 record = make_record(

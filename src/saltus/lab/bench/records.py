@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
 
 from saltus.errors import InputError, Position
 from saltus.files import RECORD_BYTES, lock, read_lines, read_whole
@@ -91,20 +90,6 @@ def limited(messages: list[str], more: str, others: int = 0) -> list[str]:
     if len(messages) <= SHOWN_WARNINGS:
         return messages
     return [*messages[: SHOWN_WARNINGS - 1], more % (len(messages) + others - SHOWN_WARNINGS + 1)]
-
-
-class RecordStore(Protocol):
-    """Where the records of a benchmark go."""
-
-    @property
-    def done(self) -> set[Key]:
-        """Trials that have a record."""
-
-    def append(self, record: Record) -> None:
-        """Writes a record; a second record of the same trial is a `ValueError`."""
-
-    def store_plan(self, result: PlanResult, key: Key) -> str | None:
-        """Where the plan of a result was written, relative to the record file; None if there is no plan."""
 
 
 class RecordFile:

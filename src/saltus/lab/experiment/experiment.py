@@ -24,15 +24,16 @@ from saltus.files import SETTINGS_BYTES, lock, make_folder, parse_object, read_w
 from saltus.lab.bench.benchmark import Tally, Trial, run_trials
 from saltus.lab.bench.record import Record
 from saltus.lab.bench.records import read_records
-from saltus.lab.experiment.runs import PlannedRun, RunResult, planned_runs
+from saltus.lab.experiment.runs import PlannedRun, planned_runs
 from saltus.lab.experiment.spec import REQUIREMENTS, ExperimentSpec, Machines, System
-from saltus.lab.experiment.trials import PlannedTrials, opened_records, planned_trials, trials_of
+from saltus.lab.experiment.trials import PlannedTrials, opened_records, planned_trials, strangers, trials_of
 from saltus.lab.report.html import write_page
 from saltus.lab.report.page import report_page
 from saltus.lab.report.report import make_report
 from saltus.process import LocalRunner, RayRunner, Runner
 from saltus.process.limits import cores
 from saltus.process.runner import never
+from saltus.process.train_result import TrainResult
 
 PAGE = "report.html"
 
@@ -60,12 +61,12 @@ class TrainingTally:
     """Runs of the experiment."""
     done: int
     """Those that are trained."""
-    failed: dict[str, RunResult] = field(default_factory=dict)
+    failed: dict[str, TrainResult] = field(default_factory=dict)
     """Those that went wrong, by name."""
     running: list[PlannedRun] = field(default_factory=list)
 
 
-WatchTraining = Callable[[TrainingTally, PlannedRun | None, RunResult | None], None]
+WatchTraining = Callable[[TrainingTally, PlannedRun | None, TrainResult | None], None]
 """Called whenever a run starts, and with the run and its result when it ends."""
 WatchPlaying = Callable[[Tally, Record | None], None]
 
@@ -103,7 +104,7 @@ class Experiment:
         self,
         watch: WatchTraining = lambda tally, run, result: None,
         is_over: Callable[[], bool] = never,
-        run_job: Callable[..., RunResult] | None = None,
+        run_job: Callable[..., TrainResult] | None = None,
     ) -> TrainingTally:
         """The tally once all runs have ended, or `is_over` returns True: runs that this cuts off are saved."""
         missing = [run for run in self.runs if not run.is_trained()]
@@ -147,7 +148,7 @@ class Experiment:
                         tally.done += 1
                     watch(tally, run, result)
 
-    def _training_runner(self, is_planner: bool, slots: int, run_job: Callable[..., RunResult] | None) -> Runner:
+    def _training_runner(self, is_planner: bool, slots: int, run_job: Callable[..., TrainResult] | None) -> Runner:
         machines = self.spec.machines
         if is_planner:  # which needs a core and no GPU
             machines = replace(machines, device="cpu", runs=min(machines.runs or cores(), cores()))
@@ -168,17 +169,10 @@ class Experiment:
             runner = RayRunner(machines.ray, machines.trials)
         else:
             runner = LocalRunner(machines.trials or max(1, cores() // machines.threads))
-        with opened_records(trials) as files:
-            for note in files.strangers():
+        with opened_records(trials) as opened:
+            for note in strangers(opened):
                 self.warn(note)
-            return run_trials(
-                [trial for _, trial in trials],
-                files,
-                runner,
-                protocol=self.spec.testing.protocol,
-                watch=watch,
-                is_over=is_over,
-            )
+            return run_trials(opened, runner, protocol=self.spec.testing.protocol, watch=watch, is_over=is_over)
 
     def _known_trials(self, warn: Callable[[str], None]) -> list[tuple[Path, Trial]]:
         """Record file and trial of all problems whose policies are trained."""

@@ -15,16 +15,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from saltus.errors import InputError
 from saltus.files import SETTINGS_BYTES, parse_object, read_whole, write_whole
-from saltus.lab.baselines.wl_job import WLTrainJob
 from saltus.lab.baselines.wl_model import model_digest
+from saltus.lab.baselines.wl_training import WLTrainJob
 from saltus.lab.experiment.spec import ExperimentSpec, Machines, System
 from saltus.model.weights import load_weights
 from saltus.policy.catalogue import RUN_POLICY
-from saltus.policy.outcome import Outcome
 from saltus.process import Job
 from saltus.task import Suite
 
@@ -32,26 +31,6 @@ MARK = "trained.json"
 VERSION = 1
 MODEL = "model.json"
 """What another planner has learned."""
-
-
-class RunResult(Protocol):
-    """How the job of a run ended, whatever kind of job it is."""
-
-    @property
-    def summary(self) -> str:
-        """The run in a line, or what went wrong."""
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """What went wrong; None if nothing did."""
-
-    @property
-    def stopped_by(self) -> str:
-        """Name of the signal that stopped it; empty for one that ended by itself."""
-
-    @property
-    def exit_code(self) -> int:
-        """Exit code of the outcome; 0 if nothing went wrong."""
 
 
 @dataclass(frozen=True)

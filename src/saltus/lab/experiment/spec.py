@@ -24,8 +24,8 @@ from saltus.errors import ConfigurationError, InputError, suggestion
 from saltus.files import SETTINGS_BYTES, read_whole
 from saltus.lab.baselines.lama import LamaJob, find_driver
 from saltus.lab.baselines.wl_goose import WLGooseJob
-from saltus.lab.baselines.wl_job import PLAN_SECONDS
 from saltus.lab.baselines.wl_model import find_wlplan
+from saltus.lab.baselines.wl_training import PLAN_SECONDS
 from saltus.lab.experiment.table import Table
 from saltus.model.device import DEVICES
 from saltus.policy.catalogue import SUFFIX, YARDSTICK_NAMES

@@ -19,13 +19,12 @@ from pathlib import Path
 from saltus.errors import plural
 from saltus.files import make_folder
 from saltus.lab.bench.benchmark import Trial, make_trials
-from saltus.lab.bench.record import Key, Record
 from saltus.lab.bench.records import RecordFile
 from saltus.lab.experiment.runs import PlannedRun
 from saltus.lab.experiment.spec import PLANNERS, ExperimentSpec, System
 from saltus.model.device import find_device
 from saltus.policy.catalogue import YARDSTICK_NAMES
-from saltus.process import PlanJob, PlanResult
+from saltus.process import PlanJob
 from saltus.task import Suite
 
 
@@ -118,44 +117,21 @@ def _renamed(trial: Trial, planned: PlannedTrials, configuration: str) -> Trial:
     return replace(trial, configuration=own, method=planned.system.name)
 
 
-class RecordFolder:
-    """Several record files, of which every trial has its own."""
-
-    def __init__(self, files: dict[Path, RecordFile], places: dict[Key, Path]) -> None:
-        self.files = files
-        self.places = places
-        """The file of every trial."""
-        self.done = {key for file in files.values() for key in file.done}
-        """Trials that have a record."""
-
-    def append(self, record: Record) -> None:
-        """Writes a record to the file of its trial."""
-        self.files[self.places[record.key]].append(record)
-        self.done.add(record.key)
-
-    def store_plan(self, result: PlanResult, key: Key) -> str | None:
-        """Where a plan was written, relative to the record file; None if there is no plan."""
-        return self.files[self.places[key]].store_plan(result, key)
-
-    def strangers(self) -> list[str]:
-        """What to say about records that are of no trial: other policies, limits or problems than those of today."""
-        notes: list[str] = []
-        for path, file in self.files.items():
-            others = len(file.done - self.places.keys())
-            if others:
-                notes.append(
-                    f"{path}: {plural(others, 'record')} of other policies or limits, which the report shows, too"
-                )
-        return notes
-
-
 @contextmanager
-def opened_records(trials: Sequence[tuple[Path, Trial]]) -> Iterator[RecordFolder]:
-    """The record files of some trials, open for more records."""
-    places = {trial.key: path for path, trial in trials}
+def opened_records(trials: Sequence[tuple[Path, Trial]]) -> Iterator[list[tuple[RecordFile, Trial]]]:
+    """Some trials with their record files, open for more records."""
     with ExitStack() as stack:
         files: dict[Path, RecordFile] = {}
-        for path in dict.fromkeys(places.values()):
+        for path in dict.fromkeys(path for path, _ in trials):
             make_folder(path.parent)
             files[path] = stack.enter_context(RecordFile(path))
-        yield RecordFolder(files, places)
+        yield [(files[path], trial) for path, trial in trials]
+
+
+def strangers(trials: Sequence[tuple[RecordFile, Trial]]) -> Iterator[str]:
+    """What to say about records that are of no trial: other policies, limits or problems than those of today."""
+    known = {trial.key for _, trial in trials}
+    for file in dict.fromkeys(file for file, _ in trials):
+        others = len(file.done - known)
+        if others:
+            yield f"{file.path}: {plural(others, 'record')} of other policies or limits, which the report shows, too"

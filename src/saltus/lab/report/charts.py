@@ -16,6 +16,8 @@ from saltus.lab.report.runs import Curve, RunGroup, RunLog, coverage_of, episode
 from saltus.lab.report.series import Series
 from saltus.lab.report.tables import figure
 
+Chart = Callable[..., str]
+"""Draws series: of all domains, or of one in a given size; empty if there is nothing to draw."""
 MOST_MARKS = 400
 """Most points of a curve whose points are all marked."""
 MOST_GROUPS = 10

@@ -7,7 +7,6 @@ the stage that holds contests needs.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,61 +17,46 @@ from saltus.lab.report.tables import NOTHING, Cell, Column, Row, Table
 FILE = "contest.json"
 DEPTH = 2
 """Levels of subfolders in which contests are sought."""
+COLUMNS = ("domain", "contest", "chosen", "chosen by", "next", "tried", "used", "ended by")
+"""What is shown: how the chosen policy did, in the final or in a validation, and the next best with how that did."""
+
+Result = tuple[str, ...]
+"""How a contest went: a text per column, empty as long as there is nothing to say."""
 
 
-@dataclass(frozen=True)
-class ContestResult:
-    """How a contest went."""
-
-    path: str
-    domain: str
-    candidates: int
-    rounds: int
-    winner: str
-    """Empty as long as nothing has been validated."""
-    score: str
-    """How the chosen policy did: in the final, or, without one, in the validation of the winner's best checkpoint."""
-    runner_up: str
-    """The next best policy or candidate, and how it did; empty if there is none."""
-    used: str
-    """Time or episodes used, of how many."""
-    ended_by: str
-    """Empty as long as it goes on."""
-
-
-def read_contests(folders: Iterable[str | Path]) -> tuple[list[ContestResult], list[str]]:
+def read_contests(folders: Iterable[str | Path]) -> tuple[list[Result], list[str]]:
     """The contests in some folders and below, by domain, and warnings about those that cannot be read."""
     found: dict[Path, Path] = {}
     for folder in folders:
         for depth in range(DEPTH + 1):
             for path in sorted(Path(folder).glob("/".join(["*"] * depth + [FILE]))):
                 found.setdefault(path.resolve(), path)
-    contests: list[ContestResult] = []
+    contests: list[Result] = []
     warnings: list[str] = []
     for path in found.values():
         try:
             contests.append(_read(path))
         except InputError as error:
             warnings.append(f"contest ignored: {error}")
-    return sorted(contests, key=lambda entry: (entry.domain, entry.path)), warnings
+    return sorted(contests), warnings
 
 
-def _read(path: Path) -> ContestResult:
+def _read(path: Path) -> Result:
     try:
         values = parse_object(read_whole(path, SETTINGS_BYTES))
         budget = values["budget"]
         unit = {"seconds": "s"}.get(str(budget["unit"]), str(budget["unit"]))
         first, _, second = str(values["reason"]).partition("; next: ")
-        return ContestResult(
-            path=str(path.parent),
-            domain=Path(str(values["problems"])).name,
-            candidates=len(_listed(values, "candidates")),
-            rounds=len(_listed(values, "rounds")),
-            winner=str(values["winner"]),
-            score=first.partition(": ")[2],
-            runner_up=second,
-            used=f"{float(values['used']):,.0f} of {float(budget['amount']):,.0f} {unit}",
-            ended_by=str(values["ended_by"]),
+        rounds, candidates = (len(_listed(values, name)) for name in ("rounds", "candidates"))
+        return (
+            Path(str(values["problems"])).name,
+            str(path.parent),
+            str(values["winner"]),
+            first.partition(": ")[2],
+            second,
+            f"{plural(rounds, 'round')} of {plural(candidates, 'run')}",
+            f"{float(values['used']):,.0f} of {float(budget['amount']):,.0f} {unit}",
+            str(values["ended_by"]) or "goes on",
         )
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
@@ -86,28 +70,7 @@ def _listed(values: dict[str, Any], name: str) -> list[Any]:
     return entries
 
 
-def contest_table(contests: Iterable[ContestResult]) -> Table | None:
+def contest_table(contests: Iterable[Result]) -> Table | None:
     """What every contest chose, and the next best; None if there are none."""
-    rows = [
-        Row(
-            tuple(
-                Cell(text or NOTHING)
-                for text in (
-                    entry.domain,
-                    entry.path,
-                    entry.winner,
-                    entry.score,
-                    entry.runner_up,
-                    f"{plural(entry.rounds, 'round')} of {plural(entry.candidates, 'run')}",
-                    entry.used,
-                    entry.ended_by or "goes on",
-                )
-            )
-        )
-        for entry in contests
-    ]
-    if not rows:
-        return None
-    names = ("domain", "contest", "chosen", "chosen by", "next", "tried", "used", "ended by")
-    columns = tuple(Column(name, text=True) for name in names)
-    return Table("contests", "Contests", columns, tuple(rows))
+    rows = tuple(Row(tuple(Cell(text or NOTHING) for text in entry)) for entry in contests)
+    return Table("contests", "Contests", tuple(Column(name, text=True) for name in COLUMNS), rows) if rows else None

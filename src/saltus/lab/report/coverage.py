@@ -85,7 +85,7 @@ def _paper_table(table: PaperTable, paper: Paper, series: Sequence[Series], coun
             row.append(_theirs(_best(paper, table, domain, split), of))
         rows.append(Row(tuple(row), level, tried))
     methods = {entry.method for entry in series} - {"aiw-ad", "lama-first", "wl-goose"}
-    notes = [*_partial(table, series, counts), *table.notes, *table.disagreements()]
+    notes = [*_partial(table, series, counts), *table.notes]
     if table.search:
         notes.append("* searches at test time.")
     wanted = table.is_main or any(method in methods for method in table.methods)

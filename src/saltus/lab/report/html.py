@@ -26,9 +26,11 @@ NARROW = 5
 """Most columns of a table that does not take the whole width of the page."""
 
 
-def document(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], content: object = None) -> str:
-    """A whole page; its scripts find `content` as JSON in the element `content`."""
-    style = "\n".join(_asset(name) for name in styles)
+def document(
+    title: str, body: str, styles: Sequence[str], scripts: Sequence[str], content: object = None, style: str = ""
+) -> str:
+    """A whole page; its scripts find `content` as JSON in the element `content`. `style` follows the style sheets."""
+    style = "\n".join(filter(None, [*map(_asset, styles), style]))
     script = "\n".join(_asset(name) for name in scripts)
     parts = [
         "<!DOCTYPE html>",

@@ -7,7 +7,7 @@ from html import escape
 
 from saltus.errors import plural
 from saltus.lab.bench.record import Record
-from saltus.lab.report.charts import SMALL, cactus, coverage_by_size, scatter, training
+from saltus.lab.report.charts import SMALL, Chart, cactus, coverage_by_size, scatter, training
 from saltus.lab.report.compare import MEASURES, pairs_of
 from saltus.lab.report.html import document, table_html
 from saltus.lab.report.plots import colour_class
@@ -29,9 +29,9 @@ def report_page(report: Report, title: str = "Saltus report") -> str:
     sections = [
         ("errors", "Errors and warnings", _errors(report)),
         ("coverage", "Coverage", _coverage(report)),
-        ("scores", "Scores", _scores(report)),
-        ("time", "Solved over time", _time(report)),
-        ("size", "Solved by size", _size(report)),
+        ("scores", "Scores", table_html(report.scores, "score-table") if report.scores is not None else ""),
+        ("time", "Solved over time", _drawn(report.series, cactus, "cactus")),
+        ("size", "Solved by size", _drawn(report.series, coverage_by_size, "sizes")),
         ("comparison", "Comparison", _comparison(report)),
         ("training", "Training", _training(report)),
         ("problems", "Every problem", _problems(report.series)),
@@ -109,30 +109,15 @@ def _coverage(report: Report) -> str:
     return "\n".join(parts)
 
 
-def _scores(report: Report) -> str:
-    return table_html(report.scores, "score-table") if report.scores is not None else ""
-
-
-def _size(report: Report) -> str:
-    whole = coverage_by_size(report.series)
+def _drawn(series: Sequence[Series], chart: Chart, name: str) -> str:
+    """A chart of all problems, and those of single domains in a section that is closed at first."""
+    whole = chart(series)
     if not whole:
         return ""
-    domains = sorted({record.domain for entry in report.series for record in entry.records.values()})
-    parts = [f'<div class="plots" id="sizes">{whole}</div>']
+    domains = sorted({record.domain for entry in series for record in entry.records.values()})
+    parts = [f'<div class="plots" id="{name}">{whole}</div>']
     if len(domains) > 1:
-        drawn = "".join(coverage_by_size(report.series, domain, SMALL) for domain in domains)
-        parts.append(f'<details><summary>By domain</summary><div class="plots small">{drawn}</div></details>')
-    return "\n".join(parts)
-
-
-def _time(report: Report) -> str:
-    whole = cactus(report.series)
-    if not whole:
-        return ""
-    domains = sorted({record.domain for entry in report.series for record in entry.solved})
-    parts = [f'<div class="plots" id="cactus">{whole}</div>']
-    if len(domains) > 1:
-        drawn = "".join(cactus(report.series, domain, SMALL) for domain in domains)
+        drawn = "".join(chart(series, domain, SMALL) for domain in domains)
         parts.append(f'<details><summary>By domain</summary><div class="plots small">{drawn}</div></details>')
     return "\n".join(parts)
 

@@ -1,16 +1,14 @@
 """Stage `lab.report`: published coverage tables: those of the paper (`paper.toml`) and of peers (`moose.toml`).
 
-All figures are the authors' own, including the totals. `disagreements` adds them up and says where a total or the
-figure of a whole domain is not the sum of its parts; both are kept. Our records are matched with the rows by domain and
-split: easy, medium and hard belong to the IPC's problems, `test` to the extended set. MOOSE's benchmark has domains and
-splits of the same names as the IPC's, so a report says which publication its records are compared with.
+All figures are the authors' own, including the totals; tests add them up. Our records are matched with the rows by
+domain and split: easy, medium and hard belong to the IPC's problems, `test` to the extended set. MOOSE's benchmark has
+domains and splits of the same names as the IPC's, so a report says which publication its records are compared with.
 """
 
 from __future__ import annotations
 
 import importlib.resources
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -73,25 +71,6 @@ class PaperTable:
     def is_main(self) -> bool:
         """Whether it is the benchmark's main table rather than an ablation."""
         return self.key == self.benchmark
-
-    def sums(self) -> tuple[Cell, ...]:
-        """Our sum over the domains for each column; None if a domain has no figure."""
-        return tuple(_sum(self.cells[domain, WHOLE][i] for domain in self.domains) for i in range(len(self.columns)))
-
-    def disagreements(self) -> Iterator[str]:
-        """A sentence for every total, or figure of a domain, that is not the sum of its parts."""
-        for column, claimed, found in zip(self.columns, self.total, self.sums(), strict=True):
-            if found is not None and claimed is not None and claimed != found:
-                yield f"{self.title}: the paper's total of {column} is {claimed}, but its domains add up to {found}"
-        if sum(self.problems[domain, WHOLE] for domain in self.domains) != self.problems[WHOLE, TOTAL]:
-            yield f"{self.title}: the paper's domains do not add up to {self.problems[WHOLE, TOTAL]} problems"
-        for domain in self.domains if self.splits else ():
-            for i, column in enumerate(self.columns):
-                claimed = self.cells[domain, WHOLE][i]
-                found = _sum(self.cells[domain, split][i] for split in self.splits)
-                if found is not None and claimed != found:
-                    figures = f"{claimed} in the paper, but its splits add up to {found}"
-                    yield f"{self.title}: {column} in {domain} is {figures}"
 
 
 @dataclass(frozen=True)
@@ -158,12 +137,3 @@ def read_paper(name: str = "paper") -> Paper:
     source = content["source"]
     authors = tuple(source.pop("authors"))
     return Paper(**source, authors=authors, tables=tuple(tables))
-
-
-def _sum(cells: Iterator[Cell]) -> Cell:
-    total: float = 0
-    for cell in cells:
-        if cell is None:
-            return None
-        total = round(total + cell, 6)
-    return total

@@ -132,12 +132,10 @@ class Plot:
         classes = f"mark {colour_class(colour)} {kind}".strip()
         self.parts.append(f'<circle class="{classes}" cx="{x:g}" cy="{y:g}" r="{radius:g}">{_title(title)}</circle>')
 
-    def rule(self, start: Point, end: Point, kind: str, text: str = "") -> None:
-        """Adds a thin reference line, with a label at its end if `text` is given."""
+    def rule(self, start: Point, end: Point, kind: str) -> None:
+        """Adds a thin reference line."""
         (a, b), (c, d) = self.place(start), self.place(end)
         self.parts.append(f'<line class="rule {kind}" x1="{a:g}" y1="{b:g}" x2="{c:g}" y2="{d:g}"/>')
-        if text:
-            self.parts.append(f'<text class="tick" x="{c - 4:g}" y="{d - 4:g}" text-anchor="end">{escape(text)}</text>')
 
     def svg(self) -> str:
         """The drawing as SVG text."""

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from tests.conftest import ROOT
 from tests.lab.report.samples import record, write_records
+from tools.headline import MARK, headline_page, markdown_table, read_headline, size_table, solved_table
 
 from saltus.errors import InputError
-from saltus.lab.report.headline import MARK, headline_page, markdown_table, read_headline, size_table, solved_table
 
 SPEC = """
 title = "Title <b>"

@@ -13,7 +13,7 @@ import importlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,9 +121,10 @@ class WLModel:
             f" {facts['feature_count']:,} features, {facts['seconds']:,.0f} s"
         )
 
-    def heuristic(self, task: WLTask) -> WLHeuristic:
-        """The heuristic for the states of one task; only one task at a time can use a model."""
-        return WLHeuristic(self, task)
+    def heuristic(self, task: WLTask) -> Callable[[State], float]:
+        """Estimates of the distance to the goal in one task; only one task at a time can use a model."""
+        self.features.set_problem(task.problem)
+        return lambda state: float(self.features.predict(task.state(state)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the file, whole or not at all."""
@@ -138,19 +139,6 @@ class WLModel:
             "training": self.training,
         }
         write_whole(path, json.dumps({ENTRY: entry, **content}, separators=(",", ":")) + "\n")
-
-
-class WLHeuristic:
-    """Estimates of the distance to the goal."""
-
-    def __init__(self, model: WLModel, task: WLTask) -> None:
-        self._task = task
-        model.features.set_problem(task.problem)
-        self._predict = model.features.predict
-
-    def __call__(self, state: State) -> float:
-        """The estimate for a state."""
-        return float(self._predict(self._task.state(state)))
 
 
 def read_model_entry(path: str | os.PathLike[str]) -> dict[str, Any]:

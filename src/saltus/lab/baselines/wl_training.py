@@ -51,8 +51,6 @@ PENALTY = 1e-7
 PLANS = "plans"
 PLAN_SECONDS = 10.0
 """Default of the time limit for the optimal plan of one problem."""
-MOST_FAILURES = 4
-"""Problems without a plan in a row, in the order of their sizes, after which larger ones are not tried."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def train_wl_goose(
             labelled.append(label(task, plan))
         found = f"{len(plan)} actions" if plan is not None else "no optimal plan in time"
         watch(f"{number} of {len(tasks)}: {path.stem}: {found}")
-        if failures == MOST_FAILURES:
+        if failures == 4:
             watch(f"{failures} problems in a row without an optimal plan: larger ones are not tried")
             break
     if not labelled:

@@ -29,9 +29,6 @@ from saltus.task import write_plan
 SHOWN_WARNINGS = 5
 """Warnings of one kind that are shown one by one; further ones are counted."""
 
-MOST_DAMAGED = 1000
-"""Damaged lines after which a file without a single record is given up."""
-
 BEGINNING = b'{"format": "saltus-record"'
 """How every line that `RecordFile` writes begins: half a line that begins otherwise is somebody else's."""
 
@@ -80,7 +77,7 @@ def _read(lines: Iterable[bytes], name: str) -> tuple[list[Record], Damages, int
                 damages.append((number, error))
             else:
                 more += 1
-            if not records and more >= MOST_DAMAGED:
+            if not records and more >= 1000:
                 break
     return records, damages, more
 

@@ -28,7 +28,6 @@ from saltus.process import Job
 from saltus.task import Suite
 
 MARK = "trained.json"
-VERSION = 1
 MODEL = "model.json"
 """What another planner has learned."""
 
@@ -105,7 +104,7 @@ class PlannedRun:
 
     def mark(self, summary: str) -> None:
         """Remembers that it has ended."""
-        values = {"version": VERSION, "training": self._training(), "summary": summary}
+        values = {"version": 1, "training": self._training(), "summary": summary}
         write_whole(self.folder / MARK, json.dumps(values, indent=2) + "\n")
 
     def _training(self) -> dict[str, Any]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from saltus.errors import ConfigurationError, shorten, suggestion
 from saltus.policy.amounts import MEGABYTES, amount, seconds_of
 
-MOST_WHOLE = 2**31
-"""Whole numbers are smaller."""
+Value = TypeVar("Value")
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is a text with something in it."""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def is_whole(value: object, least: int = 1) -> bool:
+    """Whether a value is a whole number that is neither too small nor absurdly large."""
+    return type(value) is int and least <= value < 2**31
 
 
 class Table:
@@ -39,14 +48,17 @@ class Table:
         self.asked[key] = None
         return self.values.get(key)
 
+    def read(self, key: str, default: Value, fits: Callable[[Any], bool], expected: str) -> Any | Value:
+        """A value that fits; the default if there is none."""
+        value = self.take(key)
+        if value is not None and not fits(value):
+            raise self.wrong(key, value, expected)
+        return default if value is None else value
+
     def text(self, key: str, default: str) -> str:
         """A text."""
-        value = self.take(key)
-        if value is None:
-            return default
-        if not isinstance(value, str) or not value.strip() or "\0" in value:
-            raise self.wrong(key, value, "a text")
-        return value
+        found: str = self.read(key, default, lambda value: is_text(value) and "\0" not in value, "a text")
+        return found
 
     def choice(self, key: str, known: Iterable[str], default: str) -> str:
         """One of some texts."""
@@ -57,77 +69,46 @@ class Table:
 
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of texts, each once; empty if there is none."""
-        value = self.take(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(entry, str) and entry.strip() for entry in value):
-            raise self.wrong(key, value, "a list of texts")
-        return tuple(dict.fromkeys(value))
+        found = self.read(key, (), lambda value: type(value) is list and all(map(is_text, value)), "a list of texts")
+        return tuple(dict.fromkeys(found))
 
     def whole(self, key: str, default: int | None, least: int = 1) -> int | None:
         """A whole number; the text none stands for no limit."""
-        value = self.take(key)
-        if value is None:
-            return default
-        if value == "none":
-            return None
-        if type(value) is not int or not least <= value < MOST_WHOLE:
-            raise self.wrong(key, value, f"a whole number, at least {least}")
-        return value
+        expected = f"a whole number, at least {least}"
+        found = self.read(key, default, lambda value: value == "none" or is_whole(value, least), expected)
+        return None if found == "none" else found
 
     def wholes(self, key: str) -> tuple[int, ...]:
         """A list of whole numbers, at least 1; empty if there is none."""
-        value = self.take(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(type(entry) is int and 1 <= entry < MOST_WHOLE for entry in value):
-            raise self.wrong(key, value, "a list of whole numbers, at least 1")
-        return tuple(value)
+        expected = "a list of whole numbers, at least 1"
+        return tuple(self.read(key, (), lambda value: type(value) is list and all(map(is_whole, value)), expected))
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
-        value = self.take(key)
-        if value is None:
-            return default
-        if type(value) is not bool:
-            raise self.wrong(key, value, "true or false")
-        return value
+        found: bool = self.read(key, default, lambda value: type(value) is bool, "true or false")
+        return found
 
     def seconds(self, key: str, default: float | None) -> float | None:
         """A time: a number of seconds, or a text such as 10m; none for no limit."""
-        value = self._amount(key)
-        if value is None:
-            return default
-        try:
-            return seconds_of(key, value)
-        except ConfigurationError as error:
-            raise self.error(str(error)) from None
+        return self._amount(key, default, lambda text: seconds_of(key, text))
 
     def megabytes(self, key: str, default: float | None) -> float | None:
         """An amount of memory: a number of MiB, or a text such as 8G; none for no limit."""
-        value = self._amount(key)
-        if value is None:
-            return default
+        return self._amount(key, default, lambda text: amount(key, text, MEGABYTES))
+
+    def _amount(self, key: str, default: float | None, read: Callable[[str], float | None]) -> float | None:
+        """A number, or a text with a unit."""
+        known = (int, float, str)
+        value = self.read(key, None, lambda value: type(value) in known, "a number, or a text with a unit")
         try:
-            return amount(key, value, MEGABYTES)
+            return default if value is None else read(str(value))
         except ConfigurationError as error:
             raise self.error(str(error)) from None
 
-    def _amount(self, key: str) -> str | None:
-        """A number or a text with a unit, as a text; None if there is none."""
-        value = self.take(key)
-        if value is None:
-            return None
-        if type(value) not in (int, float, str):
-            raise self.wrong(key, value, "a number, or a text with a unit")
-        return str(value)
-
     def section(self, key: str) -> Table:
         """A table in this one; empty if there is none."""
-        value = self.take(key)
-        if value is not None and not isinstance(value, dict):
-            raise self.wrong(key, value, f"a table, [{key}]")
-        return Table(self.file, f"{self.name}.{key}" if self.name else key, value or {})
+        values: dict[str, Any] = self.read(key, {}, lambda value: isinstance(value, dict), f"a table, [{key}]")
+        return Table(self.file, f"{self.name}.{key}" if self.name else key, values)
 
     def sections(self) -> Iterator[Table]:
         """All tables in this one, in the order of the file."""

@@ -18,12 +18,6 @@ from saltus.lab.report.tables import figure
 
 Chart = Callable[..., str]
 """Draws series: of all domains, or of one in a given size; empty if there is nothing to draw."""
-MOST_MARKS = 400
-"""Most points of a curve whose points are all marked."""
-MOST_GROUPS = 10
-"""Most groups of problems by size."""
-GROUP_PROBLEMS = 6
-"""Fewest problems of a group on average, unless all of them are one group."""
 SMALL = (420, 250)
 """Width and height of a drawing that shares a row with others."""
 
@@ -97,7 +91,7 @@ def coverage_by_size(series: Sequence[Series], domain: str | None = None, size: 
 
 def size_groups(sizes: Sequence[int]) -> list[tuple[int, int]]:
     """Smallest and largest size of each group of about equally many ascending sizes; equal sizes stay together."""
-    count = min(MOST_GROUPS, max(1, len(sizes) // GROUP_PROBLEMS))
+    count = min(10, max(1, len(sizes) // 6))  # few enough for the drawing, of six problems or more
     groups: list[tuple[int, int]] = []
     start = 0
     for i in range(count):
@@ -220,9 +214,7 @@ def _draw(
         low = [(point.episode, point.low) for point in curve.points]
         plot.band(low, [(point.episode, point.high) for point in curve.points], colour)
     plot.line([(point.episode, point.mean) for point in curve.points], colour, kind, title=_runs_of(curve))
-    if not marks or len(curve.points) > MOST_MARKS:
-        return
-    for point in curve.points:
+    for point in curve.points if marks else ():
         spread = (
             f" ({as_text(point.low)} to {as_text(point.high)}, {plural(point.runs, 'run')})" if curve.runs > 1 else ""
         )

@@ -18,8 +18,6 @@ from saltus.lab.report.series import Series
 from saltus.lab.report.tables import NOTHING, Cell, Column, Row, Table, figure
 
 SHORTEST_SECONDS = 0.001
-ALL_PAIRS = 4
-"""Largest number of series of which every pair is compared; of more, the first is compared with each of the others."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +70,8 @@ def comparisons(series: Sequence[Series]) -> list[Table]:
 
 
 def pairs_of(series: Sequence[Series]) -> list[tuple[Series, Series]]:
-    """Pairs that tried a common problem: all pairs, or of many series the first one with each of the others."""
-    few = len(series) <= ALL_PAIRS
-    pairs = combinations(series, 2) if few else product(series[:1], series[1:])
+    """Pairs that tried a common problem: all, or of more than four series the first one with each of the others."""
+    pairs = combinations(series, 2) if len(series) <= 4 else product(series[:1], series[1:])
     return [(left, right) for left, right in pairs if left.records.keys() & right.records.keys()]
 
 

@@ -12,11 +12,10 @@ from typing import Any
 
 from saltus.errors import InputError, plural
 from saltus.files import SETTINGS_BYTES, parse_object, read_whole
+from saltus.lab.report.runs import files_below
 from saltus.lab.report.tables import NOTHING, Cell, Column, Row, Table
 
 FILE = "contest.json"
-DEPTH = 2
-"""Levels of subfolders in which contests are sought."""
 COLUMNS = ("domain", "contest", "chosen", "chosen by", "next", "tried", "used", "ended by")
 """What is shown: how the chosen policy did, in the final or in a validation, and the next best with how that did."""
 
@@ -28,9 +27,8 @@ def read_contests(folders: Iterable[str | Path]) -> tuple[list[Result], list[str
     """The contests in some folders and below, by domain, and warnings about those that cannot be read."""
     found: dict[Path, Path] = {}
     for folder in folders:
-        for depth in range(DEPTH + 1):
-            for path in sorted(Path(folder).glob("/".join(["*"] * depth + [FILE]))):
-                found.setdefault(path.resolve(), path)
+        for path in files_below(folder, FILE):
+            found.setdefault(path.resolve(), path)
     contests: list[Result] = []
     warnings: list[str] = []
     for path in found.values():

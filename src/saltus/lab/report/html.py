@@ -22,8 +22,6 @@ ICON = (
 """The page's icon: a leap."""
 WIDE = ("detail",)
 """Columns whose text may wrap."""
-NARROW = 5
-"""Most columns of a table that does not take the whole width of the page."""
 
 
 def document(
@@ -70,7 +68,7 @@ def write_page(path: str | os.PathLike[str], text: str) -> None:
 def table_html(table: Table, name: str = "", *, tall: bool = False) -> str:
     """A table with its notes; `name` is its id in the page, and `tall` bounds its height."""
     starts = _group_starts(table.columns)
-    frame = "scroll" + (" tall" if tall else "") + (" narrow" if len(table.columns) <= NARROW else "")
+    frame = "scroll" + (" tall" if tall else "") + (" narrow" if len(table.columns) <= 5 else "")
     identity = f' id="{escape(name)}"' if name else ""
     lines = [f'<div class="{frame}"><table{identity}>', "<thead>"]
     if any(column.group for column in table.columns):

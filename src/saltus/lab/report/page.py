@@ -17,9 +17,6 @@ from saltus.lab.report.tables import NOTHING, Cell, Column, Row, Table, figure
 from saltus.policy.figures import FIGURES, Declaration, Kind
 from saltus.task.suite import split_order
 
-MOST_SCATTERS = 10
-"""Largest number of pairs of series that are plotted against each other."""
-
 SHOWN = {name: entry for name, entry in FIGURES.items() if entry.column}
 """Figures with a column of their own in the table of all problems."""
 
@@ -127,8 +124,7 @@ def _comparison(report: Report) -> str:
         f"<h3>{escape(table.title)}</h3>\n{table_html(table, f'compare-{i}')}"
         for i, table in enumerate(report.comparisons)
     ]
-    pairs = pairs_of(report.series)[:MOST_SCATTERS]
-    drawn = [scatter(left, right, measure) for left, right in pairs for measure in MEASURES]
+    drawn = [scatter(left, right, measure) for left, right in pairs_of(report.series) for measure in MEASURES]
     if any(drawn):
         parts.append(f'<div class="plots" id="scatter" style="margin-top:1rem">{"".join(drawn)}</div>')
     return "\n".join(parts)

@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-COLOURS = 10
-"""Number of colours in the style sheet; further series reuse them, and only the legend's order tells them apart."""
-
 WIDTH, HEIGHT = 620, 360
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 14, 46
 
@@ -165,8 +162,8 @@ class Plot:
 
 
 def colour_class(number: int) -> str:
-    """The CSS class for the colour of a series."""
-    return f"c{number % COLOURS}"
+    """The CSS class for the colour of a series; from the eleventh on, only the legend's order tells them apart."""
+    return f"c{number % 10}"
 
 
 def _title(text: str) -> str:

@@ -21,12 +21,8 @@ from saltus.lab.bench.records import limited
 
 LOG = "log.jsonl"
 CONFIG = "config.json"
-MOST_EPISODES = 2**31
-"""Numbers of episodes are smaller; anything else is damage."""
 CANDIDATES = "candidates"
 """Folder of the runs of a contest, each named after its configuration."""
-DEPTH = 3
-"""Levels of subfolders in which runs are sought."""
 
 _SEED_FOLDER = re.compile(r"(?:seed|run|s)?[-_]?\d+", re.IGNORECASE)
 _SEED_ENDING = re.compile(r"[-_. ]?(?:seed|s)[-_]?\d+$", re.IGNORECASE)
@@ -93,11 +89,16 @@ def find_runs(folder: str | Path) -> list[Path]:
         raise InputError(f"{root}: {'not a folder' if root.exists() else 'no such folder'}")
     if (root / LOG).is_file():
         return [root]
-    patterns = ["/".join(["*"] * depth + [LOG]) for depth in range(1, DEPTH + 1)]
-    found = sorted({path.parent for pattern in patterns for path in root.glob(pattern)})
+    found = sorted(path.parent for path in files_below(root, LOG))
     if not found:
-        raise InputError(f"{root}: no training run found: no {LOG} in this folder or up to {DEPTH} levels below")
+        raise InputError(f"{root}: no training run found: no {LOG} in this folder or up to 3 levels below")
     return found
+
+
+def files_below(folder: str | Path, name: str) -> list[Path]:
+    """Files of that name in a folder and up to three levels below, the nearest first."""
+    patterns = ("/".join(["*"] * depth + [name]) for depth in range(4))
+    return [path for pattern in patterns for path in sorted(Path(folder).glob(pattern))]
 
 
 def read_run(folder: str | Path) -> RunLog:
@@ -119,7 +120,7 @@ def read_run(folder: str | Path) -> RunLog:
         kind = entry.get("kind")
         if isinstance(kind, str) and kind in kinds:
             episode = entry.get("episode")
-            if type(episode) is not int or not 0 <= episode < MOST_EPISODES:
+            if type(episode) is not int or not 0 <= episode < 2**31:
                 found = shorten(repr(episode))
                 warnings.append(f"{path}:{number}: line ignored: episode is {found}, expected a whole number")
                 continue

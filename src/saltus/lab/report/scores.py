@@ -16,11 +16,6 @@ from saltus.lab.bench.record import Problem, Record
 from saltus.lab.report.series import Series
 from saltus.lab.report.tables import NOTHING, Cell, Column, Row, Table
 
-FULL_SECONDS = 1.0
-"""Time up to which a plan has the full time score."""
-ZERO_SECONDS = 1800.0
-"""Time from which it has none."""
-
 Lengths = Mapping[Problem, int]
 """Length of the shortest plan known, by problem."""
 
@@ -46,8 +41,7 @@ def time_score(record: Record) -> float:
     """From 1 for a second to 0 for half an hour, by the logarithm of the time; 0 without a plan or a time."""
     if not record.solved or record.seconds is None:
         return 0.0
-    seconds = max(record.seconds, FULL_SECONDS)
-    return max(0.0, 1.0 - math.log(seconds / FULL_SECONDS) / math.log(ZERO_SECONDS / FULL_SECONDS))
+    return max(0.0, 1.0 - math.log(max(record.seconds, 1.0)) / math.log(1800.0))
 
 
 def score_table(series: Sequence[Series], references: Iterable[Record] = ()) -> Table:

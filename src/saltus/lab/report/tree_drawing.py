@@ -18,9 +18,6 @@ from saltus.lookahead import LookaheadTree
 
 MOST_SHOWN = 700
 """Approximate number of nodes in one drawing: deep trees show fewer per depth."""
-FEWEST_PER_DEPTH = 3
-PULL = 1000.0
-"""Weight of the path of the jump, relative to all other nodes, when rows are assigned."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Drawing:
 def draw(tree: LookaheadTree, q: NDArray[np.float32], jump: int, per_depth: int) -> Drawing:
     """The best `per_depth` nodes of every depth, and the path to the node `jump`."""
     depths = int(tree.depth.max()) + 1
-    most = max(min(FEWEST_PER_DEPTH, per_depth), min(per_depth, MOST_SHOWN // depths))
+    most = max(min(3, per_depth), min(per_depth, MOST_SHOWN // depths))
     shown = {0}
     order = np.lexsort((np.arange(len(q)), -q, tree.depth[1:])) + 1  # by depth, then descending Q, then number
     starts = np.searchsorted(tree.depth[order], np.arange(1, depths + 1))
@@ -75,7 +72,7 @@ def place_rows(parents: Sequence[int], depths: Sequence[int], values: Sequence[f
         weight[parents[i]] += weight[i]
     node = jump
     while node > 0:
-        weight[node] += PULL * len(parents)
+        weight[node] += 1000.0 * len(parents)  # far more than all other nodes together
         node = parents[node]
     rows = [0.0] * len(parents)
     for depth in range(1, max(depths) + 1):

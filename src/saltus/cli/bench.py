@@ -32,8 +32,8 @@ from saltus.cli.options import (
     search_of,
 )
 from saltus.cli.plan import Improve
-from saltus.cli.progress import WIDE, columns
-from saltus.errors import ConfigurationError, shorten
+from saltus.cli.progress import columns, running_text
+from saltus.errors import ConfigurationError
 from saltus.lab import (
     LamaJob,
     Record,
@@ -181,12 +181,8 @@ def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
 def tally_text(tally: Tally, width: int) -> str:
     """How many trials were solved and failed and, as far as a terminal has room, which ones are running."""
     counts = f"{tally.solved} solved {tally.outcomes.total() - tally.solved} failed"
-    names = [f"{trial.domain} {trial.problem}" for trial in tally.running]
-    if not names or width < WIDE:
-        return counts
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    running = f"running {', '.join(names[:2])}{more}"
-    return f"{counts} {shorten(running, width - WIDE + 20)}"
+    running = running_text([f"{trial.domain} {trial.problem}" for trial in tally.running], width, 20)
+    return f"{counts} {running}" if running else counts
 
 
 def show_record(tally: Tally, record: Record | None, total: int) -> None:

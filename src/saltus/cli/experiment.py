@@ -16,7 +16,7 @@ from rich.progress import Progress
 from saltus.cli import output
 from saltus.cli.bench import shown as bar_shown
 from saltus.cli.options import Ray
-from saltus.cli.progress import WIDE, columns
+from saltus.cli.progress import columns, running_text
 from saltus.cli.train_all import interrupted_by
 from saltus.errors import ConfigurationError, plural, shorten
 from saltus.lab import (
@@ -192,12 +192,7 @@ def trials_shown(total: int) -> Iterator[WatchPlaying]:
 def training_text(tally: TrainingTally, width: int) -> str:
     """How many runs have failed and, as far as a terminal has room, which ones are running."""
     failed = f"{len(tally.failed)} failed " if tally.failed else ""
-    names = [str(run) for run in tally.running]
-    if not names or width < WIDE:
-        return f"{failed}{len(names)} running"
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    running = f"running {', '.join(names[:2])}{more}"
-    return failed + shorten(running, width - WIDE + 30)
+    return failed + (running_text(list(map(str, tally.running)), width, 30) or f"{len(tally.running)} running")
 
 
 def show_standings(spec: ExperimentSpec, standings: Sequence[Standing], *, missing: bool = False) -> None:

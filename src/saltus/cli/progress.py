@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from saltus.cli import output
+from saltus.errors import shorten
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,14 @@ def columns(terminal: Console) -> list[ProgressColumn]:
         TimeElapsedColumn(),
         TimeRemainingColumn(compact=True),
     ]
+
+
+def running_text(names: Sequence[str], width: int, room: int) -> str:
+    """What is running, in `room` columns of a terminal that is just wide; empty in a narrow one, or for nothing."""
+    if not names or width < WIDE:
+        return ""
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return shorten(f"running {', '.join(names[:2])}{more}", width - WIDE + room)
 
 
 def fitting(parts: Iterable[str], width: int) -> str:

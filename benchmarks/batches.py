@@ -63,7 +63,7 @@ class Twins:
         makes, timer = self.trainer._batches, self.timer
         with timer.part("trees, twin"):
             missing = list({id(t): t for t in transitions if id(t) not in self.known}.values())
-            fresh = trees_of(makes.tasks, missing, makes.lookahead, 1) if missing else []
+            fresh = trees_of(makes.tasks, missing, makes.lookahead, makes.play, 1) if missing else []
             found = {id(t): trees for t, trees in zip(missing, fresh, strict=True)}
             trees = [found[id(t)] if id(t) in found else self.known[id(t)][1] for t in transitions]
             for t, entry in zip(missing, fresh, strict=True):

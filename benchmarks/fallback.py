@@ -27,9 +27,9 @@ import numpy as np
 
 import saltus.policy.planning
 from saltus.errors import SaltusError
-from saltus.lookahead import TreeSpec
+from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.policy import GoalCountPolicy, JumpSearch, plan_stepwise
-from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
+from saltus.policy.catalogue import FALLBACK_PLAY, FALLBACK_TREES
 from saltus.policy.search import WEIGHTS
 from saltus.task import load
 
@@ -40,24 +40,25 @@ GRACE = 60.0
 
 @dataclass(frozen=True)
 class Setting:
-    """Trees and queues of the goal-count policy."""
+    """Trees, rules and queues of the goal-count policy."""
 
-    lookahead: TreeSpec
+    lookahead: TreeSpec = FALLBACK_TREES
+    play: PlaySpec = FALLBACK_PLAY
     weights: tuple[float, ...] = WEIGHTS
 
 
 SETTINGS = {
-    "fallback": Setting(FALLBACK_LOOKAHEAD),
-    "plain trees": Setting(replace(FALLBACK_LOOKAHEAD, free_moves=False)),
-    "AIW": Setting(replace(FALLBACK_LOOKAHEAD, kind="aiw")),
-    "successors only": Setting(replace(FALLBACK_LOOKAHEAD, kind="flat")),
-    "dead ends untested": Setting(replace(FALLBACK_LOOKAHEAD, dead_ends="successors")),
-    "frozen goals, weak": Setting(replace(FALLBACK_LOOKAHEAD, frozen_goals="weak")),
-    "frozen goals, strong": Setting(replace(FALLBACK_LOOKAHEAD, frozen_goals="strong")),
-    "no max_better": Setting(replace(FALLBACK_LOOKAHEAD, max_better=None)),
-    "max_better=4": Setting(replace(FALLBACK_LOOKAHEAD, max_better=4)),
-    "queue of weight 10 only": Setting(FALLBACK_LOOKAHEAD, weights=(10.0,)),
-    "queues of weights 100, 1": Setting(FALLBACK_LOOKAHEAD, weights=(100.0, 1.0)),
+    "fallback": Setting(),
+    "plain trees": Setting(replace(FALLBACK_TREES, free_moves=False)),
+    "AIW": Setting(replace(FALLBACK_TREES, kind="aiw")),
+    "successors only": Setting(replace(FALLBACK_TREES, kind="flat")),
+    "dead ends untested": Setting(play=replace(FALLBACK_PLAY, dead_ends=False)),
+    "frozen goals, weak": Setting(play=replace(FALLBACK_PLAY, frozen_goals="weak")),
+    "frozen goals, strong": Setting(play=replace(FALLBACK_PLAY, frozen_goals="strong")),
+    "no max_better": Setting(play=replace(FALLBACK_PLAY, max_better=None)),
+    "max_better=4": Setting(play=replace(FALLBACK_PLAY, max_better=4)),
+    "queue of weight 10 only": Setting(weights=(10.0,)),
+    "queues of weights 100, 1": Setting(weights=(100.0, 1.0)),
 }
 
 
@@ -88,7 +89,7 @@ def find_problems(folder: Path) -> list[tuple[str, Path, Path]]:
 def plan(domain: Path, problem: Path, setting: Setting, seconds: float, channel: Connection) -> None:
     """Sends what came of a problem; runs in a process of its own."""
     saltus.policy.planning.JumpSearch = partial(JumpSearch, weights=setting.weights)  # type: ignore[misc, assignment]
-    policy = GoalCountPolicy(np.random.default_rng(0), setting.lookahead)
+    policy = GoalCountPolicy(np.random.default_rng(0), setting.lookahead, setting.play)
     for progress in plan_stepwise(policy, load(domain, problem)):
         decisions = (progress.jumps or 0) + (progress.search_decisions or 0)
         if time.process_time() > seconds:

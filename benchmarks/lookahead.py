@@ -178,24 +178,20 @@ def largest(ipc: Path, domains: list[str], arguments: argparse.Namespace) -> Non
 def along_rollout(ipc: Path, domain: str, jumps: int, repeats: int) -> None:
     """Prints a line: times of the lookaheads at the states of the bundled policy's rollout."""
     from saltus.lookahead import lookahead_batch
-    from saltus.policy import DeadEndRule, FrozenGoals, Rollout, load_policy
+    from saltus.policy import load_policy, play
     from saltus.task import load
 
     problem = max((ipc / domain / "testing").rglob("*.pddl"), key=lambda path: path.stat().st_size)
     policy = load_policy(domain, device="cpu")
     policy.threads = 1  # type: ignore[attr-defined]
     task = load(ipc / domain / "domain.pddl", problem)
-    rollout = Rollout(
-        task,
-        dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
-        frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
-    )
+    rollout = play(policy, task)
     times, generated = [], []
     while rollout.ending is None and len(times) < jumps:
         decision = policy.decide([rollout.situation])[0]
 
         def look(situation: Situation = rollout.situation) -> object:
-            return lookahead_batch([situation], policy.lookahead, threads=1)
+            return lookahead_batch([situation], policy.lookahead, policy.play_spec, threads=1)
 
         times.append(best_time(look, repeats, clock=time.process_time))
         generated.append(max(1, decision.tree.generated))

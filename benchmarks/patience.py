@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from saltus.domains.generated import larger_problems
-from saltus.policy import DeadEndRule, Ending, FrozenGoals, Planner, Rollout, load_policy
+from saltus.policy import Ending, Planner, load_policy, play
 from saltus.policy.catalogue import bundled_policies
 from saltus.policy.stall import Stall
 from saltus.task import Task, load
@@ -30,11 +30,7 @@ LARGER = ((2.0, 4.0, 3), (5.0, 10.0, 2))
 
 def longest_stretch(policy: Planner, task: Task, seconds: float) -> tuple[int, int, Ending | None]:
     """Most jumps without a new best in the greedy rollout, all its jumps, and how it ended; None if it was cut off."""
-    rollout = Rollout(
-        task,
-        dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
-        frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
-    )
+    rollout = play(policy, task)
     stall = Stall.of(task)
     longest = 0
     start = time.monotonic()

@@ -28,18 +28,16 @@ from measure import best_time
 from saltus.model.engine import Engine
 from saltus.model.policy_file import load_policy_file
 from saltus.model.torch_scorer import TorchScorer
-from saltus.policy import LearnedPolicy, Rollout
+from saltus.policy import LearnedPolicy, play
 from saltus.policy.catalogue import POLICIES
-from saltus.policy.frozen import FrozenGoals
-from saltus.policy.rollout import DeadEndRule
 from saltus.task import load
 
 SMALLER = {"blocksworld": 10, "ferry": 10, "transport": 10, "rovers": 5}
 LARGEST = ("blocksworld", "ferry", "floortile", "miconic", "transport", "satellite", "spanner", "childsnack", "rovers")
 PROBLEMS = [f"{domain}/testing/hard/p{number:02}.pddl" for domain, number in SMALLER.items()]
 PROBLEMS += [f"{domain}/testing/hard/p30.pddl" for domain in LARGEST]
-FREE_MOVES = {"free_moves": True, "max_better": 32, "max_encoded": 2000}
-"""Settings of the lookahead with `--free-moves`."""
+SMALL_TREES = {"max_better": 32, "max_encoded": 2000}
+"""Limits on trees with `--free-moves`."""
 
 
 @dataclass
@@ -61,14 +59,11 @@ def measure(ipc: Path, problem: str, jumps: int, repeats: int, *, free_moves: bo
     file = load_policy_file(POLICIES / f"{domain}.safetensors")
     fast, slow = (LearnedPolicy.of(file, scorer) for scorer in (Engine.of(file.network), TorchScorer(file.network)))
     fast.threads = slow.threads = 1
-    spec = replace(file.lookahead, **FREE_MOVES) if free_moves else file.lookahead
-    fast.lookahead = slow.lookahead = spec
+    if free_moves:
+        fast.lookahead = slow.lookahead = replace(file.lookahead, free_moves=True)
+        fast.play_spec = slow.play_spec = replace(file.play, **SMALL_TREES)
     task = load(ipc / domain / "domain.pddl", ipc / problem)
-    rollout = Rollout(
-        task,
-        dead_end_rule=DeadEndRule.when_playing(spec),
-        frozen_goals=FrozenGoals.when_playing(spec, task),
-    )
+    rollout = play(fast, task)
     times = Times()
     rollout.advance(fast.decide([rollout.situation])[0])
     while rollout.ending is None and times.jumps < jumps:

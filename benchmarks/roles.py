@@ -1,4 +1,4 @@
-"""What representatives of roles (`lookahead.roles`) change and save, as Markdown tables.
+"""What representatives of roles (`play.roles`) change and save, as Markdown tables.
 
     python benchmarks/roles.py scale
     python benchmarks/roles.py scale --policy RUN/policy.safetensors --roles 4 --balls 400 4000 40000
@@ -26,9 +26,8 @@ from pathlib import Path
 from saltus.domains.generated import generated_task, larger_problems
 from saltus.lookahead import LookaheadTree, find_colours
 from saltus.pddl import Source, parse_domain, parse_problem
-from saltus.policy import DeadEndRule, Ending, FrozenGoals, Planner, Rollout, load_policy
+from saltus.policy import Ending, Planner, Rollout, load_policy, play
 from saltus.policy.catalogue import bundled_policies
-from saltus.policy.rollout import DeadEnds
 from saltus.task import Split, Task, build_task
 
 GRIPPER = """
@@ -67,22 +66,12 @@ def gripper(balls: int) -> Task:
     return build_task(domain, parse_problem(Source.from_bytes(text.encode(), "problem"), domain))
 
 
-def rollout_of(policy: Planner, task: Task) -> Rollout:
-    """A rollout as planning plays it."""
-    return Rollout(
-        task,
-        dead_end_rule=DeadEndRule.when_playing(policy.lookahead),
-        dead_ends=DeadEnds(task, task.goal, policy.lookahead.roles),
-        frozen_goals=FrozenGoals.when_playing(policy.lookahead, task),
-    )
-
-
 # -- scale -----------------------------------------------------------------------------------------------------------
 
 
 def per_jump(policy: Planner, task: Task, jumps: int) -> tuple[float, int]:
     """Milliseconds per jump of a rollout after the first one, which makes indices, and states of the largest tree."""
-    rollout = rollout_of(policy, task)
+    rollout = play(policy, task)
     largest = 0
     start = 0.0
     while rollout.ending is None and rollout.jumps <= jumps:
@@ -97,7 +86,7 @@ def scale(options: argparse.Namespace) -> None:
     """Prints a row per number of balls."""
     policy = load_policy(options.policy, device="cpu")
     policy.threads = 1  # type: ignore[attr-defined]
-    plain = replace(policy.lookahead, dead_ends="relaxed") if options.dead_ends else policy.lookahead
+    plain = replace(policy.play_spec, dead_ends=True) if options.dead_ends else policy.play_spec
     points: dict[int | None, list[tuple[int, float]]] = {options.roles: [], None: []}
     print("| balls | read, s | ms per jump | states | without roles: ms per jump | states |\n|---|---|---|---|---|---|")
     for balls in options.balls:
@@ -109,7 +98,7 @@ def scale(options: argparse.Namespace) -> None:
             if roles is None and balls > options.plain:
                 cells += ["", ""]
                 continue
-            policy.lookahead = replace(plain, roles=roles)
+            policy.play_spec = replace(plain, roles=roles)
             milliseconds, states = per_jump(policy, task, jumps)
             points[roles].append((balls, milliseconds))
             cells += [f"{milliseconds:.2f}", f"{states:,}"]
@@ -158,8 +147,8 @@ class Count:
 
 def first_jump(policy: Planner, rollout: Rollout) -> tuple[LookaheadTree, int | None]:
     """The policy's tree at the state of a rollout, and the node that the rollout would jump to."""
-    other = rollout_of(policy, rollout.task)
-    other.state, other.visited = rollout.state, rollout.visited
+    other = play(policy, rollout.task)
+    other.state, other.admissible.visited = rollout.state, rollout.admissible.visited
     decision = policy.decide([other.situation])[0]
     step = other.advance(decision)
     return decision.tree, None if step is None else step.node
@@ -173,10 +162,10 @@ def signature(tree: LookaheadTree, node: int | None) -> object:
     return [(action.schema, [colours[i] for i in action.arguments]) for action in tree.path_to(node)]
 
 
-def play(policy: Planner, task: Task, seconds: float, count: Count, others: Mapping[int, Count]) -> None:
+def play_through(policy: Planner, task: Task, seconds: float, count: Count, others: Mapping[int, Count]) -> None:
     """Plays a rollout for some time and counts it; every decision is made again with other numbers of roles."""
-    plain = policy.lookahead
-    rollout = rollout_of(policy, task)
+    plain = policy.play_spec
+    rollout = play(policy, task)
     spent = 0.0
     length = 0
     while rollout.ending is None and spent < seconds:
@@ -185,9 +174,9 @@ def play(policy: Planner, task: Task, seconds: float, count: Count, others: Mapp
         spent += time.process_time() - start
         found: dict[int, tuple[LookaheadTree, int | None]] = {}
         for roles in others:
-            policy.lookahead = replace(plain, roles=roles)
+            policy.play_spec = replace(plain, roles=roles)
             found[roles] = first_jump(policy, rollout)
-        policy.lookahead = plain
+        policy.play_spec = plain
         start = time.process_time()
         step = rollout.advance(decision)
         spent += time.process_time() - start
@@ -214,15 +203,15 @@ def compare(name: str, numbers: Sequence[int], seconds: float) -> None:
     """Prints a row per number of representatives."""
     policy = load_policy(name, device="cpu")
     policy.threads = 1  # type: ignore[attr-defined]
-    plain = policy.lookahead
+    plain = policy.play_spec
     counts: dict[int | None, Count] = {roles: Count() for roles in (None, *numbers)}
     tasks = problems(name)
     for task in tasks:
-        policy.lookahead = plain
-        play(policy, task, seconds, counts[None], {roles: counts[roles] for roles in numbers})
+        policy.play_spec = plain
+        play_through(policy, task, seconds, counts[None], {roles: counts[roles] for roles in numbers})
         for roles in numbers:
-            policy.lookahead = replace(plain, roles=roles)
-            play(policy, task, seconds, counts[roles], {})
+            policy.play_spec = replace(plain, roles=roles)
+            play_through(policy, task, seconds, counts[roles], {})
     common = [i for i in range(len(tasks)) if all(count.lengths[i] is not None for count in counts.values())]
     for roles, count in counts.items():
         solved = sum(length is not None for length in count.lengths)

@@ -20,7 +20,7 @@ from saltus.domains.generated import generated_task
 from saltus.model.engine import Engine
 from saltus.model.policy_file import load_policy_file
 from saltus.model.torch_scorer import TorchScorer
-from saltus.policy import DeadEndRule, FrozenGoals, LearnedPolicy, Rollout
+from saltus.policy import LearnedPolicy, play
 from saltus.policy.catalogue import POLICIES, bundled_policies
 from saltus.task import Split
 
@@ -46,11 +46,7 @@ def compare(name: str, problems: int, every: int, max_jumps: int) -> Count:
     count = Count()
     for index in range(problems):
         task = generated_task(name, Split.VALIDATION, index, problems)
-        rollout = Rollout(
-            task,
-            dead_end_rule=DeadEndRule.when_playing(file.lookahead),
-            frozen_goals=FrozenGoals.when_playing(file.lookahead, task),
-        )
+        rollout = play(fast, task)
         while rollout.ending is None and rollout.jumps < max_jumps:
             decision = fast.decide([rollout.situation])[0]
             if rollout.jumps % every == 0 and len(decision.q):

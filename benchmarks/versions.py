@@ -34,9 +34,9 @@ def measure(domain: str, problem: str, repeats: int) -> dict[str, float]:
 
     task = saltus.load(domain, problem)
     found = {"read": best_time(lambda: saltus.load(domain, problem), repeats, BUDGET, process_time)}
+    limits = saltus.PlaySpec(max_nodes=20_000)
     for kind in ("aiw", "iw"):
         spec = saltus.TreeSpec(kind=kind)
-        limits = saltus.PlaySpec(max_nodes=20_000)
         saltus.lookahead(task, spec=spec, play=limits)  # copies the task to the kernel
         found[kind] = best_time(
             lambda spec=spec: saltus.lookahead(task, spec=spec, play=limits), repeats, BUDGET, process_time

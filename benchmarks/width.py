@@ -4,7 +4,7 @@
 
 FOLDER holds one folder per domain, such as that of the IPC 2023 Learning Track. Problems of a split, spread over its
 sizes, are played by the yardstick goal-count, which jumps to a state with the most goals: greedily, without search,
-dead ends left out (`dead_ends=relaxed`). So whatever is gained comes from the trees. Its columns: problems solved;
+dead ends left out (`dead_ends=true`). So whatever is gained comes from the trees. Its columns: problems solved;
 problems whose first tree has a state with more goals than the initial state, and those whose first tree has a goal
 state; mean number of states of a tree, and mean CPU time of a decision (mostly of its tree); and problems that ran into
 the limit of CPU time (`--seconds`), which is looked at between two decisions. A tree is cut off at `--max-nodes`.
@@ -54,13 +54,13 @@ def spread(folder: Path, split: str, count: int) -> list[Task]:
     return spread_evenly(sorted(tasks, key=lambda task: len(task.objects)), count)
 
 
-def play(task: Task, spec: TreeSpec, seconds: float, row: Row) -> None:
+def play(task: Task, spec: TreeSpec, rules: PlaySpec, seconds: float, row: Row) -> None:
     """Adds what came of a problem to a row."""
-    tree = lookahead(task, spec=spec)
+    tree = lookahead(task, spec=spec, play=rules)
     row.better += int(tree.goals.max() > tree.goals[0])
     row.goal += tree.nearest_goal is not None
     row.truncated += tree.truncated
-    policy = GoalCountPolicy(np.random.default_rng(0), spec)
+    policy = GoalCountPolicy(np.random.default_rng(0), spec, rules)
     begun = time.process_time()
     progress = None
     for progress in plan_stepwise(policy, task, Limits(max_jumps=MAX_JUMPS), search=False, threads=1):
@@ -94,10 +94,10 @@ def main() -> None:
         sizes = f"{len(tasks[0].objects):,} to {len(tasks[-1].objects):,}"
         for kind, width in LOOKAHEADS:
             spec = TreeSpec(kind=kind, width=width)
-            limits = PlaySpec(dead_ends=True, max_nodes=arguments.max_nodes)
+            rules = PlaySpec(dead_ends=True, max_nodes=arguments.max_nodes)
             row = Row()
             for task in tasks:
-                play(task, spec, arguments.seconds, row)
+                play(task, spec, rules, arguments.seconds, row)
             cut = f" ({row.truncated} cut off)" if row.truncated else ""
             trees = max(1, row.trees)
             print(

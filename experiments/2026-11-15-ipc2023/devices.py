@@ -14,7 +14,7 @@ import numpy as np
 
 from saltus.domains.generated import generated_task
 from saltus.domains.registry import DOMAINS
-from saltus.policy import DeadEndRule, Greedy, Rollout, load_policy
+from saltus.policy import Greedy, load_policy, play
 from saltus.policy.catalogue import POLICIES
 
 SPLITS = ("training", "validation", "easy", "medium")
@@ -35,7 +35,7 @@ def main() -> None:
             if split not in DOMAINS[name].splits:
                 continue
             task = generated_task(name, split, 1, 3, 5)
-            rollout = Rollout(task, dead_end_rule=DeadEndRule.when_playing(one.lookahead))
+            rollout = play(one, task)
             while rollout.ending is None and rollout.jumps < MOST_JUMPS:
                 here, there = one.decide([rollout.situation])[0], two.decide([rollout.situation])[0]
                 if len(here.q):

@@ -1,6 +1,6 @@
 """How many training problems a search guided by the number of goals solves, without any network.
 
-python experiments/2026-11-15-ipc2023/search.py IPC/DOMAIN [...] [--decisions 1000] [--dead-ends relaxed]
+python experiments/2026-11-15-ipc2023/search.py IPC/DOMAIN [...] [--decisions 1000] [--dead-ends]
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from saltus.learn.experience import search
-from saltus.lookahead import TreeSpec
-from saltus.lookahead.spec import DEAD_ENDS
+from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.policy import GoalCountPolicy
 from saltus.task import find_suite, load
 
@@ -26,12 +25,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suites", type=Path, nargs="+")
     parser.add_argument("--decisions", type=int, default=300, help="most decisions of a search")
-    parser.add_argument("--dead-ends", choices=DEAD_ENDS, default="successors")
+    parser.add_argument("--dead-ends", action="store_true", help="leave out dead ends that the relaxation sees")
     options = parser.parse_args()
     for folder in options.suites:
         suite = find_suite(folder)
         tasks = [load(suite.domain, path) for path in suite.splits["training"][::EVERY]]
-        policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(dead_ends=options.dead_ends))
+        policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(), PlaySpec(dead_ends=options.dead_ends))
         started = time.perf_counter()
         solved = [task for task in tasks if search(policy, task, 0, options.decisions) is not None]
         most = max((len(task.goal.positive) for task in solved), default=0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from saltus.domains.generated import generated_task
 from saltus.domains.registry import DOMAINS
-from saltus.policy import DeadEndRule, Decision, Rollout, load_policy
+from saltus.policy import Admissible, Decision, Greedy, Planner, Rollout, load_policy
 from saltus.task import State, Task
 
 MOST_ASKED = 100
@@ -25,8 +25,9 @@ MOST_ASKED = 100
 class WatchedRollout(Rollout):
     """A rollout with a watchdog."""
 
-    def __init__(self, task: Task, dead_end_rule: DeadEndRule, patience: int | None) -> None:
-        super().__init__(task, dead_end_rule=dead_end_rule)
+    def __init__(self, policy: Planner, task: Task, patience: int | None) -> None:
+        admissible = Admissible(task, task.goal, policy.play_spec)
+        super().__init__(task, task.initial_state, Greedy(), admissible, take_goals=True, goals_in_sight=None)
         self.patience = patience
         self.most_goals = -1
         self.waited = 0
@@ -42,7 +43,7 @@ class WatchedRollout(Rollout):
             for candidate in better[np.argsort(-decision.q[better], kind="stable")][:MOST_ASKED]:
                 node = int(candidate) + 1
                 state = tree.state_of(node)
-                if state not in self.visited and state not in self.dead_ends:
+                if not self.admissible.is_visited(tree, state) and state not in self.admissible.dead_ends:
                     self.barks += 1
                     return node, state
         return super()._pick(decision)
@@ -64,7 +65,7 @@ def main() -> None:
     for index in range(options.first):
         task = generated_task(options.domain, options.split, index, options.count, options.seed)
         for patience in [None, *options.patience]:
-            rollout = WatchedRollout(task, DeadEndRule.when_playing(policy.lookahead), patience)
+            rollout = WatchedRollout(policy, task, patience)
             start = time.monotonic()
             while rollout.ending is None and rollout.jumps < options.jumps:
                 rollout.advance(policy.decide([rollout.situation])[0])

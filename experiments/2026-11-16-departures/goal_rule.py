@@ -9,6 +9,7 @@ taken) and with the paper's (the best Q-value alone). Jumps and actions are thos
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from saltus.learn.config import configuration_of, from_older
@@ -34,7 +35,7 @@ def main() -> None:
         problems = load_problems(options.ipc / name, configuration_of(from_older(record["configuration"]))).held_out
         policy = load_policy(name, device="cpu")
         for take_goals, rule in ((True, "always taken"), (False, "best Q-value")):
-            found = measure(policy, problems, LIMIT, take_goals=take_goals)
+            found = measure(policy.playing(replace(policy.play_spec, take_goals=take_goals)), problems, LIMIT)
             row = (name, rule, f"{found.solved} of {found.problems}", f"{found.jumps:,}", f"{found.actions:,}")
             print(f"| {' | '.join(row)} |", flush=True)
 

@@ -27,7 +27,7 @@ from saltus.errors import ConfigurationError
 from saltus.lookahead import TreeSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits
-from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
+from saltus.policy.catalogue import FALLBACK_PLAY, FALLBACK_TREES
 from saltus.policy.exit_codes import ExitCode
 from saltus.policy.planning import ALONE
 from saltus.policy.stall import Stall
@@ -341,7 +341,7 @@ def test_without_a_policy_for_the_domain_goals_are_searched_for(
     task = files(tmp_path, CHAIN, f"{objects} (:init (at a) {links}) (:goal (at d)))")
     code, record, errors = plan(*task, capsys=capsys)
     assert (code, record["outcome"], record["plan_length"]) == (0, "plan found", 3)
-    settings = ", ".join(FALLBACK_LOOKAHEAD.settings)
+    settings = ", ".join((*FALLBACK_TREES.settings, *FALLBACK_PLAY.settings))
     assert (record["policy"], record["method"]) == ("goal-count", f"goal-count ({settings})")
     assert record["search"] is True
     assert errors.splitlines() == [

@@ -1,4 +1,4 @@
-"""`--lookahead`: other trees for policies without training, in `plan`, `bench` and `explain`."""
+"""`--lookahead`: other trees for yardsticks; `--play`: other rules for any policy; in `plan`, `bench` and `explain`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
 from saltus.lab.bench.records import read_records
 from saltus.lookahead import TreeSpec
-from saltus.policy.catalogue import FALLBACK_LOOKAHEAD
+from saltus.policy.catalogue import FALLBACK_TREES
 from saltus.policy.exit_codes import ExitCode
 from saltus.process import PlanJob
 
@@ -60,7 +60,7 @@ def test_budgets_of_yardsticks(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert run(plan) == ExitCode.NO_PLAN
     whole = json.loads(capsys.readouterr().out)
-    assert run([*plan, "--lookahead", "max_encoded=10"]) == ExitCode.NO_PLAN
+    assert run([*plan, "--play", "max_encoded=10"]) == ExitCode.NO_PLAN
     cut = json.loads(capsys.readouterr().out)
     assert (whole["largest_tree"], whole["left_out_nodes"]) == (62, 0)
     assert (cut["largest_tree"], cut["left_out_nodes"]) == (11, 51)
@@ -112,7 +112,7 @@ def test_a_job_survives_its_way_to_the_worker() -> None:
 def test_trained_policies_have_their_own(command: str, policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = ROOT / "examples/blocksworld"
     places = [str(blocks)] if command == "bench" else [str(blocks / "domain.pddl"), str(blocks / "p03.pddl")]
-    options = ["--policy", policy, "--lookahead", "max_encoded=10", *(["--out", "x"] if command == "bench" else [])]
+    options = ["--policy", policy, "--lookahead", "kind=iw", *(["--out", "x"] if command == "bench" else [])]
     assert run([command, *places, *options]) == ExitCode.USAGE_ERROR
     error = capsys.readouterr().err
     assert "cannot be changed: it is the one that it was trained with; only random and goal-count take another" in error
@@ -126,20 +126,20 @@ def test_roles_can_be_set_for_trained_policies(tmp_path: Path, capsys: pytest.Ca
     plan = ["plan", *task, "--policy", "spanner", "--json"]
     assert run(plan) == ExitCode.SUCCESS
     whole = json.loads(capsys.readouterr().out)
-    assert run([*plan, "--lookahead", "roles=1"]) == ExitCode.SUCCESS
+    assert run([*plan, "--play", "roles=1"]) == ExitCode.SUCCESS
     few = json.loads(capsys.readouterr().out)
     assert few["method"] == whole["method"]
     assert few["tree_nodes"] < whole["tree_nodes"]
     job = PlanJob("d", "p", policy=TRAINED)
-    assert replace(job, lookahead=("roles=1",)).configuration() != job.configuration()
-    assert run([*plan, "--lookahead", "roles=0"]) == ExitCode.USAGE_ERROR
-    policy = load_policy(TRAINED, lookahead=TreeSpec(roles=2))
-    assert policy.lookahead == replace(load_policy(TRAINED).lookahead, roles=2)
+    assert replace(job, play=("roles=1",)).configuration() != job.configuration()
+    assert run([*plan, "--play", "roles=-1"]) == ExitCode.USAGE_ERROR
+    policy, plain = load_policy(TRAINED, play=["roles=2"]), load_policy(TRAINED)
+    assert (policy.lookahead, policy.play_spec) == (plain.lookahead, replace(plain.play_spec, roles=2))
 
 
 def test_roles_of_the_fallback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = files(tmp_path, errands_problem(goal="(and (rung) (at w0 p3))"))
-    assert run(["plan", *names, "--lookahead", "roles=3", "--json"]) == ExitCode.SUCCESS
+    assert run(["plan", *names, "--play", "roles=3", "--json"]) == ExitCode.SUCCESS
     assert "roles=3" in json.loads(capsys.readouterr().out)["method"]
 
 
@@ -158,13 +158,16 @@ def test_explain_without_a_policy_for_the_domain(tmp_path: Path, capsys: pytest.
     output = capsys.readouterr()
     assert output.err.startswith("saltus: warning: no policy for domain 'errands': using goal-count, which goes by")
     assert output.out.startswith("solved in ")
-    assert FALLBACK_LOOKAHEAD.label in (tmp_path / "page.html").read_text()
+    assert FALLBACK_TREES.label in (tmp_path / "page.html").read_text()
     assert run(["explain", *names, "--policy", TRAINED, "--out", "other.html"]) == ExitCode.INPUT_ERROR
 
 
-def test_lama_has_no_lookahead(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("option", [["--lookahead", "kind=iw"], ["--play", "roles=8"]])
+def test_lama_has_no_lookahead(
+    option: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("saltus.cli.bench.find_driver", lambda: None)
-    options = ["--planner", "lama", "--lookahead", "kind=iw", "--out", "records.jsonl"]
+    options = ["--planner", "lama", *option, "--out", "records.jsonl"]
     assert run(["bench", GARDENER, *options]) == ExitCode.USAGE_ERROR
     assert "--planner lama cannot be combined with" in capsys.readouterr().err
 
@@ -177,6 +180,12 @@ def test_nonsense_is_refused_before_anything_is_done(command: str, capsys: pytes
         assert run([command, *places, *FREE, "--lookahead", setting, *out]) == ExitCode.USAGE_ERROR
         error = capsys.readouterr().err
         assert error.startswith("saltus: error: lookahead: ")
+        assert "\x1b" not in error
+    for setting in ("dead_ends=perhaps", "\x1b[31mroles=8", "roles", "frozen_goals=on", "kind=iw"):
+        out = [] if command == "plan" else ["--out", "x"]
+        assert run([command, *places, *FREE, "--play", setting, *out]) == ExitCode.USAGE_ERROR
+        error = capsys.readouterr().err
+        assert error.startswith("saltus: error: play: ")
         assert "\x1b" not in error
     assert list(Path().iterdir()) == []
 

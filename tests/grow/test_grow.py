@@ -331,7 +331,7 @@ def test_guides_find_plans_where_goals_alone_mislead() -> None:
 
 def test_atoms_of_a_guide_are_counted_in_every_state() -> None:
     task = HAULED[2]
-    tree = lookahead(task, task.initial_state, goals.SPEC, task.goal)
+    tree = lookahead(task, task.initial_state, goals.TREES, task.goal, goals.PLAY)
     for predicate in range(len(task.arity)):
         expected = [sum(task.decode(code)[0] == predicate for code in tree.state_of(node)) for node in range(len(tree))]
         assert atom_counts(tree, predicate).tolist() == expected

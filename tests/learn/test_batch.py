@@ -18,7 +18,7 @@ from saltus.learn.batch_reference import make_training_batch
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Final, Transition
 from saltus.learn.trainer import Trainer
-from saltus.lookahead import TreeSpec, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, lookahead
 from saltus.task import Goal, State, Task
 
 
@@ -28,17 +28,19 @@ def transition(task: Task, state: State, successor: State, goal: Goal, **changes
     return Transition(task=0, state=state, successor=successor, goal=goal, **values)  # type: ignore[arg-type]
 
 
-def specs_of(task: Task) -> tuple[TreeSpec, Vocabulary, EncodingSpec]:
+def specs_of(task: Task) -> tuple[TreeSpec, PlaySpec, Vocabulary, EncodingSpec]:
     """The standard lookahead and encoding of a task's domain."""
     encoding = EncodingSpec()
-    return TreeSpec(), Vocabulary.of(task.domain, encoding), encoding
+    return TreeSpec(), PlaySpec(), Vocabulary.of(task.domain, encoding), encoding
 
 
 def assert_same(maker: BatchMaker, drawn: list[Transition]) -> None:
     """The batch equals the twin's in every array."""
     weight = np.linspace(0.1, 1.0, len(drawn))
     fast = maker.make(drawn, weight)
-    slow = make_training_batch(maker.tasks, drawn, weight, maker.lookahead, maker.vocabulary, maker.encoding)
+    slow = make_training_batch(
+        maker.tasks, drawn, weight, maker.lookahead, maker.play, maker.vocabulary, maker.encoding
+    )
     for entry in fields(TrainingBatch):
         one, other = getattr(fast, entry.name), getattr(slow, entry.name)
         if isinstance(other, GraphBatch):
@@ -68,7 +70,7 @@ def test_candidates_and_successors_are_where_the_batch_says() -> None:
     trainer._store(trainer._collect(1.0))
     drawn = trainer.hindsight.transitions[:40]
     specs = configuration
-    maker = BatchMaker(tasks, specs.lookahead, trainer.vocabulary, specs.encoding, threads=2)
+    maker = BatchMaker(tasks, specs.lookahead, specs.play, trainer.vocabulary, specs.encoding, threads=2)
     batch = maker.make(drawn, np.ones(len(drawn)))
     assert len(batch) == len(drawn)
     offset = batch.now.candidate_offset
@@ -103,7 +105,7 @@ def test_depth_nodes_are_counted_in_their_unit(unit: str, count: list[int], valu
         entry.trees.append(Trees(EncodedTree(stretched, task.goal), 1, None))
     encoding = EncodingSpec(depth_unit=unit)
     vocabulary = Vocabulary.of(task.domain, encoding)
-    batch = BatchMaker([task], TreeSpec(), vocabulary, encoding).make(entries, np.ones(2))
+    batch = BatchMaker([task], TreeSpec(), PlaySpec(), vocabulary, encoding).make(entries, np.ones(2))
     assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == (count, [0, count[0]])
     assert batch.now.depth_value.tolist() == values
 
@@ -114,12 +116,12 @@ def test_other_encodings_have_no_depth_nodes(kind: str) -> None:
     entries = [transition(task, task.initial_state, lookahead(task).state_of(1), task.goal) for _ in range(2)]
     encoding = EncodingSpec(kind)
     vocabulary = Vocabulary.of(task.domain, encoding)
-    batch = BatchMaker([task], TreeSpec(), vocabulary, encoding).make(entries, np.ones(2))
+    batch = BatchMaker([task], TreeSpec(), PlaySpec(), vocabulary, encoding).make(entries, np.ones(2))
     assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == ([0, 0], [0, 0])
 
 
 @pytest.mark.parametrize("domain", ["blocksworld", "satellite"])
-@pytest.mark.parametrize("setting", ["encoding.kind=ad", "encoding.kind=ext", "lookahead.roles=2"])
+@pytest.mark.parametrize("setting", ["encoding.kind=ad", "encoding.kind=ext", "play.roles=2"])
 def test_what_is_kept_changes_nothing(domain: str, setting: str) -> None:
     """Batches equal the twin's, whether a transition, its neighbours, both or none of them were drawn before."""
     configuration = load_configuration("tiny", [setting])

@@ -65,8 +65,7 @@ PAPER_TEXT = {
     "training.hindsight": "lifted",
     "training.rank_weight": 1.0,  # "minimize the aggregated loss"
     "training.average": 0.0,
-    "training.take_goals": False,  # "a Boltzmann policy"
-    "training.validation_takes_goals": False,  # "maximizes the Q-value among all valid successors"
+    "play.take_goals": False,  # "maximizes the Q-value among all valid successors"
     "training.selection": "paper",
     "training.larger_problems": 0,
     "training.generated_problems": 0,
@@ -96,7 +95,7 @@ AUTHORS_SCRIPT = {
     "training.hindsight_groundings": 1,
     "training.hindsight_trajectories": 100,
     "training.prefetch": 0,
-    "lookahead.dead_ends": "successors",
+    "play.dead_ends": False,
 }
 """What the paper leaves open."""
 
@@ -170,7 +169,11 @@ def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
         ("[training]\ndead_end = 5.0\n", ["dead_end"]),
         ("[training]\nleast_target = -0.5\n", ["least_target", "at most -1"]),
         ("[training]\nepisodes = 20\ncurriculum = 21\n", ["curriculum is 21", "more than episodes, 20"]),
-        ('[lookahead]\ndead_ends = "all"\n', ["dead_ends", "successors, relaxed"]),
+        ('[play]\ndead_ends = "all"\n', ["play.dead_ends", "true or false"]),
+        ("[play]\ndead_end = true\n", ["dead_end", "is a key of training"]),
+        ("[lookahead]\ndead_ends = true\n", ["dead_ends", "is a key of play"]),
+        ("[training]\ntake_goals = true\n", ["take_goals", "is a key of play"]),
+        ('[play]\nfrozen_goals = "all"\n', ["frozen_goals", "off, weak, strong"]),
         ("[training]\naverage = 1.0\n", ["average", "never change"]),
         ('[training]\nhindsight = "much"\n', ["hindsight", "lifted"]),
         ('[lookahead]\nkind = "deep"\n', ["kind", "deep"]),

@@ -159,8 +159,8 @@ class TestCandidates:
         assert {(spec.training.cost, spec.training.larger_problems, spec.model.embedding) for spec in specs} == {
             ("actions", 12, 32)
         }
-        assert {(spec.lookahead.max_encoded, spec.lookahead.max_better) for spec in specs} == {(10_000, None)}
-        assert {spec.lookahead.dead_ends: spec.training.searches for spec in specs} == {"successors": 0, "relaxed": 4}
+        assert {(spec.play.max_encoded, spec.play.max_better) for spec in specs} == {(10_000, None)}
+        assert {spec.play.dead_ends: spec.training.searches for spec in specs} == {False: 0, True: 4}
         assert {entry.seed for entry in candidates_for(small_tasks("ferry", 2), "cpu", seed=7)} == {7}
 
     def test_a_validation_takes_a_tenth_of_the_time_at_most(self) -> None:
@@ -364,7 +364,7 @@ def test_an_incomplete_winner_is_tried_with_another_seed_and_the_better_one_kept
         assert kinds[3:8] == ["winner", "sight", "trees", "roles", "restart"]
         assert list(contest.state.rounds[7].targets) == ["iw-seed-4", "iw-frozen"]
         assert contest.state.candidate("iw-frozen").start == "iw"
-        assert contest.state.candidate("iw-frozen").configuration.lookahead.frozen_goals == "strong"
+        assert contest.state.candidate("iw-frozen").configuration.play.frozen_goals == "strong"
         assert contest.state.candidate("iw-seed-4").seed == 4
         assert contest.state.winner == order[0]
         assert contest.policy.read_text() == f"{order[0]} 10"
@@ -394,11 +394,11 @@ def test_a_winner_that_plays_no_worse_with_less_to_see_keeps_to_it(
     assert contest.state.winner == chosen
     assert contest.policy.read_text().split()[0] == chosen
     assert contest.state.lineage(chosen)[-1] == "iw-free-dead-ends"
-    kept = contest.state.candidate("iw-free-dead-ends-short").configuration.lookahead
+    kept = contest.state.candidate("iw-free-dead-ends-short").configuration.play
     assert (kept.max_better, kept.max_encoded) == (32, 2000)
     last = contest.state.candidates[-1]
     assert last.start == ("iw-free-dead-ends-short" if short < 100 else "iw-free-dead-ends")
-    assert last.configuration.lookahead.roles == 8
+    assert last.configuration.play.roles == 8
     assert "the winner's last validations" in contest.state.ended_by
 
 
@@ -406,7 +406,7 @@ def test_limits_on_trees_that_the_user_set_are_kept(ferries: Path, tmp_path: Pat
     contest = opened(ferries, tmp_path / "out", Script(by_rank(["iw"])), settings=["max_encoded=500"])
     contest.play()
     assert "trees" not in [entry.kind for entry in contest.state.rounds]
-    assert {entry.configuration.lookahead.max_encoded for entry in contest.state.candidates} == {500}
+    assert {entry.configuration.play.max_encoded for entry in contest.state.candidates} == {500}
 
 
 @pytest.mark.parametrize("validating", [2.0, 40.0])
@@ -683,8 +683,7 @@ def test_train_chooses_by_itself(suite: Path, tmp_path: Path, capsys: pytest.Cap
     assert "round 1: 2 candidates: aiw, aiw-dead-ends; " in shown.err
     state = comparable(out)
     record = load_policy_file(out / "policy.safetensors").record
-    dead_ends = record["configuration"]["lookahead"]["dead_ends"]
-    assert dead_ends == ("relaxed" if "dead-ends" in state["winner"] else "successors")
+    assert record["configuration"]["play"]["dead_ends"] is ("dead-ends" in state["winner"])
     assert record["configuration"]["training"]["cost"] == "actions"
     assert len(list((out / "candidates").glob("*/log.jsonl"))) == 4  # the winner three times
     assert command(["policies", str(out / "policy.safetensors")]) == 0
@@ -747,7 +746,7 @@ def test_a_killed_contest_goes_on(suite: Path, tmp_path: Path) -> None:
 def test_ipc_learn_writes_every_better_policy(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     problems = [str(path) for path in sorted((suite / "training").glob("*.pddl"))[:3]]
     arguments = ["ipc-learn", str(tmp_path / "dk"), str(suite / "domain.pddl")]
-    assert command([*arguments, *problems, *short("lookahead.kind=aiw", "lookahead.dead_ends=relaxed")]) == 0
+    assert command([*arguments, *problems, *short("lookahead.kind=aiw", "play.dead_ends=true")]) == 0
     shown = capsys.readouterr()
     written = sorted(path.name for path in tmp_path.glob("dk.*"))
     assert written[0] == "dk.1"
@@ -831,5 +830,5 @@ def test_a_winner_with_one_goal_in_sight_that_is_incomplete_is_tried_with_frozen
     (restart,) = (entry for entry in contest.state.rounds if entry.kind == "restart")
     assert list(restart.targets) == ["iw-seed-4", "iw-frozen"]
     assert contest.state.candidate("iw-frozen").start == "iw"
-    assert contest.state.candidate("iw-seed-4").configuration.lookahead.goals_in_sight is None
+    assert contest.state.candidate("iw-seed-4").configuration.play.goals_in_sight is None
     assert contest.state.winner == "iw-one-goal"

@@ -23,6 +23,7 @@ from saltus.learn.learner import batch_tensors, loss_of
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.lookahead import JUMPS, UNITS, JumpCost, TreeSpec, lookahead
+from saltus.lookahead.spec import PLAY, TREES
 from saltus.model import make_layout
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy
 from saltus.task import Goal
@@ -36,7 +37,7 @@ def goal_count() -> GoalCountPolicy:
 
 def test_a_rollouts_jump_of_three_actions_costs_three() -> None:
     task = chain(6, goal=3)
-    settings = {"horizon": 5, "temperature": 0.01, "take_goals": True, "rng": np.random.default_rng(0)}
+    settings = {"horizon": 5, "temperature": 0.01, "rng": np.random.default_rng(0)}
     for cost, wanted in ((JUMPS, 1.0), (JumpCost("actions"), 3.0), (JumpCost("actions", 2.0, 0.5), 2.0)):
         (found,) = collect(goal_count(), [task], [0], cost=cost, **settings)  # type: ignore[arg-type]
         assert (found.ending, found.costs) == (Ending.SOLVED, [wanted])
@@ -82,7 +83,7 @@ def test_costs_reach_the_targets_of_a_batch() -> None:
         found = walk(task, "(at n0)", f"(at n{node})", ending=Ending.SOLVED)
         found.costs[:] = [trainer.cost.of(tree, node)]
         entries += transitions_of(found, Goal(found.states[1].codes), 0, 1, reached=True, discount=0.9)
-    specs = configuration.lookahead, trainer.vocabulary, configuration.encoding
+    specs = configuration.lookahead, configuration.play, trainer.vocabulary, configuration.encoding
     batch = BatchMaker([task], *specs).make(entries, np.ones(3))
     assert batch.cost.tolist() == [1.0, 3.0, 4.0]
     network = trainer.learner.network
@@ -116,11 +117,11 @@ def test_q_values_reach_the_tolls_to_go() -> None:
 @pytest.mark.parametrize("unit", ["actions", "costs"])
 def test_the_scale_makes_the_mean_jump_cost_1(unit: str) -> None:
     tasks = small_tasks("blocksworld", 5)
-    found = jump_cost(TrainingSpec(cost=unit, cost_per_jump=0.5), tasks, TreeSpec())
+    found = jump_cost(TrainingSpec(cost=unit, cost_per_jump=0.5), tasks, TREES, PLAY)
     trees = [lookahead(task) for task in tasks]
     assert found.scale == pytest.approx(np.mean([tree.length[1:].mean() for tree in trees]))
     assert (found.unit, found.per_jump) == (unit, 0.5)
-    assert jump_cost(TrainingSpec(), tasks, TreeSpec()) == JUMPS
+    assert jump_cost(TrainingSpec(), tasks, TREES, PLAY) == JUMPS
 
 
 def test_runs_that_count_actions_differ_and_are_repeatable() -> None:

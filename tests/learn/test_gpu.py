@@ -57,7 +57,7 @@ def test_recorded_passes_give_the_values_of_ordinary_ones() -> None:
     assert policy.scorer.recorded is not None
     ordinary = TorchScorer(policy.scorer.network)
     ordinary.recorded = None
-    slow = LearnedPolicy(ordinary, policy.encoding, policy.lookahead, policy.vocabulary)
+    slow = LearnedPolicy(ordinary, policy.encoding, policy.lookahead, policy.vocabulary, play=policy.play_spec)
     for count in (1, 3, 12, 2, 12, 1):
         situations = [Situation(task, task.initial_state, task.goal) for task in tasks[-count:]]
         for fast, wanted in zip(policy.decide(situations), slow.decide(situations), strict=True):

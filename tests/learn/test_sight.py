@@ -19,24 +19,28 @@ from saltus.policy import Ending, GoalCountPolicy
 from saltus.policy.sight import missing_literals
 from saltus.task import Task
 
-ONE = TreeSpec(kind="iw")
-limits = PlaySpec(goals_in_sight=1)
+IW, FLAT = TreeSpec(kind="iw"), TreeSpec(kind="flat")
+ONE = PlaySpec(goals_in_sight=1)
 
 
-def goal_count(spec: TreeSpec = ONE) -> GoalCountPolicy:
-    return GoalCountPolicy(np.random.default_rng(0), spec)
+def goal_count(trees: TreeSpec = IW, rules: PlaySpec = ONE) -> GoalCountPolicy:
+    return GoalCountPolicy(np.random.default_rng(0), trees, rules)
 
 
 def collected(
-    tasks: list[Task], spec: TreeSpec = ONE, horizon: int = 40, seed: int = 0, temperature: float = 0.01
+    tasks: list[Task],
+    trees: TreeSpec = IW,
+    rules: PlaySpec = ONE,
+    horizon: int = 40,
+    seed: int = 0,
+    temperature: float = 0.01,
 ) -> list[Trajectory]:
     return collect(
-        goal_count(spec),
+        goal_count(trees, rules),
         tasks,
         range(len(tasks)),
         horizon=horizon,
         temperature=temperature,
-        take_goals=True,
         rng=np.random.default_rng(seed),
     )
 
@@ -54,7 +58,7 @@ def test_parts_follow_each_other_and_reach_what_they_saw(domain: str) -> None:
             assert set(part.goal.positive.tolist()) <= set(task.goal.positive.tolist())
             assert (part.ending is Ending.SOLVED) == part.goal.holds(part.states[-1])
             for state, successor in pairwise(part.states):
-                assert lookahead(task, state, ONE, part.goal).find(successor) > 0
+                assert lookahead(task, state, IW, part.goal).find(successor) > 0
         for one, other in pairwise(parts):
             assert one.states[-1] == other.states[0]
             assert one.ending is Ending.SOLVED
@@ -68,7 +72,7 @@ def test_goals_are_drawn_at_random() -> None:
 
 
 def test_a_part_that_is_cut_off_has_no_ending() -> None:
-    (part,) = collected(small_tasks("blocksworld", 3)[2:], TreeSpec(kind="flat", goals_in_sight=1), horizon=1)
+    (part,) = collected(small_tasks("blocksworld", 3)[2:], FLAT, horizon=1)
     assert (len(part.states), part.ending) == (2, None)
 
 
@@ -82,8 +86,8 @@ def test_a_goal_reached_in_a_dead_end_is_not_reached() -> None:
         """(define (problem s) (:domain sparks) (:objects a b) (:init (whole a) (whole b) (apart a b) (apart b a))
           (:goal (and (lit a) (lit b))))""",
     )
-    for dead_ends in ("relaxed", "successors"):
-        (part,) = collected([task], TreeSpec(kind="flat", goals_in_sight=1, dead_ends=dead_ends))
+    for dead_ends in (True, False):
+        (part,) = collected([task], FLAT, PlaySpec(goals_in_sight=1, dead_ends=dead_ends))
         assert part.goal.holds(part.states[-1])
         assert part.ending is Ending.DEAD_END
 
@@ -100,11 +104,11 @@ def test_searches_begin_where_a_part_began_and_reach_what_it_saw() -> None:
 
 def test_training_with_one_goal_in_sight() -> None:
     settings = ["episodes=3", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon=12", "searches=2"]
-    configuration = load_configuration("tiny", [*settings, "lookahead.goals_in_sight=1", "search_decisions=20"])
+    configuration = load_configuration("tiny", [*settings, "play.goals_in_sight=1", "search_decisions=20"])
     tasks = small_tasks("blocksworld", 4)
     trainer = Trainer(configuration, tasks[:3], tasks[3:], seed=0)
     losses = [event.loss for event in trainer.train() if isinstance(event, EpisodeReport)]
     assert len(losses) == 3
     assert all(np.isfinite(losses))
     with pytest.raises(ConfigurationError, match="exclude"):
-        load_configuration("tiny", ["lookahead.goals_in_sight=1", "plan_starts=1"])
+        load_configuration("tiny", ["play.goals_in_sight=1", "plan_starts=1"])

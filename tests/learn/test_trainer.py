@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from tests.learn.small import small_tasks
+from tests.policies import Plays
 from tests.policy.test_rollout import chain
 
 from saltus.errors import ConfigurationError, InputError
@@ -26,7 +27,7 @@ from saltus.learn.experience import Trajectory, Transition, collect, search
 from saltus.learn.plan_starts import NEAREST, PlanStarts
 from saltus.learn.trainer import AHEAD_THREADS, Trainer, linear, restarted
 from saltus.learn.validation import Coverage, Validation, measure
-from saltus.lookahead import TreeSpec, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, lookahead
 from saltus.lookahead.actions import successor_state
 from saltus.model.policy_file import PolicyFile
 from saltus.policy import Decision, Ending, GoalCountPolicy, Policy
@@ -582,7 +583,7 @@ def test_selection() -> None:
 
 
 def test_coverage_counts_jumps_and_actions_of_solved_problems() -> None:
-    class Nearest:
+    class Nearest(Plays):
         lookahead = load_configuration("tiny").lookahead
 
         def decide(self, situations):  # type: ignore[no-untyped-def]
@@ -728,7 +729,7 @@ def test_validation_follows_the_rule_for_goal_states() -> None:
     tasks = [chain(6, goal=3)]
     policy = Worst(np.random.default_rng(0))
     assert measure(policy, tasks, 0).jumps == 1
-    assert measure(policy, tasks, 0, take_goals=False).jumps != 1
+    assert measure(policy.playing(PlaySpec(take_goals=False)), tasks, 0).jumps != 1
 
 
 def test_a_policy_that_has_learned_begins_with_all_problems() -> None:

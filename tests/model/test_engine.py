@@ -25,7 +25,7 @@ from saltus.model import AGGREGATIONS, RelationalNetwork, make_layout
 from saltus.model.engine import INSTRUCTIONS, INSTRUCTIONS_VARIABLE, Engine
 from saltus.model.policy_file import load_policy_file
 from saltus.model.torch_scorer import TorchScorer
-from saltus.policy import LearnedPolicy, Rollout, run_rollout
+from saltus.policy import LearnedPolicy, play, run_rollout
 from saltus.policy.catalogue import POLICIES
 
 pytestmark = pytest.mark.kernel
@@ -215,7 +215,7 @@ def test_bundled_policies_on_real_trees(path: Path, instructions: str) -> None:
     slow = LearnedPolicy.of(file, TorchScorer(file.network))
     compared = 0
     for seed in range(2):
-        rollout = Rollout(generated_task(path.stem, "validation", 9, 10, seed))
+        rollout = play(fast, generated_task(path.stem, "validation", 9, 10, seed))
         for step in islice(run_rollout(fast, rollout), 4):
             wanted = slow.decide([Situation(rollout.task, step.state, rollout.goal)])[0].q
             tolerance = 1e-4 * max(1, np.abs(wanted).max())

@@ -15,7 +15,7 @@ from saltus.cli.main import run
 from saltus.domains import DOMAINS
 from saltus.errors import ConfigurationError, PolicyError
 from saltus.graph import ENCODINGS, EncodingSpec, Vocabulary, assemble
-from saltus.lookahead import JUMPS, JumpCost, TreeSpec, lookahead
+from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec, lookahead
 from saltus.model import ModelSpec, RelationalNetwork, make_layout
 from saltus.model.description import training_seconds
 from saltus.model.engine import Engine
@@ -40,9 +40,8 @@ def make_policy(encoding: EncodingSpec | None = None) -> PolicyFile:
     arities = tuple(relation.arity for relation in Vocabulary.of(domain, encoding))
     network = RelationalNetwork(arities, encoding.kind, ModelSpec(layers=4, aggregation="max"))
     kind = encoding.default_lookahead
-    return PolicyFile.of(
-        network, domain, encoding, TreeSpec(kind=kind, capacity=7, dead_ends="relaxed"), {"domain": "blocksworld"}
-    )
+    trees, play = TreeSpec(kind=kind, capacity=7), PlaySpec(dead_ends=True, roles=5)
+    return PolicyFile.of(network, domain, encoding, trees, {"domain": "blocksworld"}, play=play)
 
 
 def test_the_shape_of_the_networks_is_stored_and_old_files_have_the_defaults(tmp_path: Path) -> None:

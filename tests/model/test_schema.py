@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +19,28 @@ from tests.conftest import ROOT
 
 from saltus.errors import PolicyError
 from saltus.graph import ENCODINGS, EncodingSpec
+from saltus.lookahead.spec import PlaySpec, TreeSpec, names_of, split_older
 from saltus.model import ModelSpec, RelationalNetwork
 from saltus.model.description import read_description
 from saltus.model.engine import Engine
-from saltus.model.policy_file import load_policy_file
-from saltus.model.schema import weight_shapes
+from saltus.model.policy_file import load_policy_file, save_policy
+from saltus.model.schema import VERSION, weight_shapes
 from saltus.model.tensor_file import METADATA
+from saltus.policy.catalogue import bundled_policies
 
 READERS: tuple[Callable[[Path], object], ...] = (read_description, load_policy_file, Engine.load)
 
-SOUND = (ROOT / "examples" / "blocksworld" / "untrained.safetensors").read_bytes()
+OLDER = (ROOT / "examples" / "blocksworld" / "untrained.safetensors").read_bytes()
+"""A file of version 1."""
 KEY = "saltus-policy"
 
 MEMORY = 64 << 20
 """Most bytes that Python may hold while a damaged file is read; the sound one has less than a hundredth."""
 
 
-def split(content: bytes = SOUND) -> tuple[dict[str, Any], dict[str, Any], bytes]:
-    """Header, description and tensors of a policy file."""
+def split(content: bytes = b"") -> tuple[dict[str, Any], dict[str, Any], bytes]:
+    """Header, description and tensors of a policy file, by default of the sound one."""
+    content = content or SOUND
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     return header, json.loads(header[METADATA][KEY]), content[8 + length :]
@@ -47,10 +52,20 @@ def join(header: dict[str, Any], description: object, tensors: bytes) -> bytes:
     return with_header({**header, METADATA: {KEY: text}}, tensors)
 
 
+def newer(content: bytes) -> bytes:
+    """The same file in the format of today."""
+    header, description, tensors = split(content)
+    trees, play = split_older(description["lookahead"])
+    return join(header, {**description, "version": VERSION, "lookahead": trees, "play": play}, tensors)
+
+
 def with_header(header: object, tensors: bytes) -> bytes:
     """A file with this header."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + tensors
+
+
+SOUND = newer(OLDER)
 
 
 def refused(path: Path, content: bytes) -> str:
@@ -106,11 +121,15 @@ CHANGES: list[tuple[str, object, str]] = [
     ("encoding.kind", "aa", "encoding: aa needs a flat lookahead"),
     ("encoding.depth_unit", "miles", "encoding: depth_unit is 'miles', expected one of jumps, actions"),
     ("encoding.depth_unit", 1, "encoding.depth_unit: expected a text"),
-    ("lookahead.max_encoded", 0, "lookahead: max_encoded is 0"),
-    ("lookahead.max_better", "few", "lookahead.max_better: expected a whole number"),
+    ("play.max_encoded", 0, "play: max_encoded is 0"),
+    ("play.max_better", "few", "play.max_better: expected a whole number"),
+    ("play.dead_ends", "relaxed", "play.dead_ends: expected true or false"),
+    ("play.colour", 3, "play: unknown field 'colour'"),
+    ("play", [], "play: expected an object, found a list"),
+    ("lookahead.max_better", 3, "lookahead: unknown field 'max_better'"),
     ("lookahead.width", 3, "lookahead: width is 3"),
     ("lookahead.capacity", "many", "lookahead.capacity: expected a whole number"),
-    ("lookahead.max_nodes", 2**70, "lookahead: max_nodes is "),
+    ("play.max_nodes", 2**70, "play: max_nodes is "),
     ("vocabulary", {}, "vocabulary: expected a list"),
     ("vocabulary", [], "weights 'messages.0.bias1': unknown"),
     ("vocabulary", [["a", 1], ["a", 1]], "vocabulary: two relations are named 'a'"),
@@ -161,9 +180,74 @@ def test_no_part_may_be_missing(tmp_path: Path, key: str) -> None:
 def test_missing_fields_have_their_defaults(tmp_path: Path) -> None:
     """Files written before a field existed can be read."""
     header, description, tensors = split()
-    del description["lookahead"]["max_nodes"]
+    del description["play"]["max_nodes"]
     (tmp_path / "p").write_bytes(join(header, description, tensors))
-    assert load_policy_file(tmp_path / "p").lookahead.max_nodes == 1_000_000
+    assert load_policy_file(tmp_path / "p").play.max_nodes == 1_000_000
+
+
+SHIPPED = [*bundled_policies().values(), ROOT / "examples" / "blocksworld" / "untrained.safetensors"]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_the_lookahead_of_version_1_held_both_trees_and_play(path: Path) -> None:
+    """Every field that a shipped file has is where it belongs now, with its value; all others have their defaults."""
+    _, written, _ = split(path.read_bytes())
+    assert written["version"] == 1
+    assert "play" not in written
+    description = read_description(path)
+    found = {**asdict(description.lookahead), **asdict(description.play)}
+    assert not {*names_of(TreeSpec)} & {*names_of(PlaySpec)}
+    named = {"relaxed": True, "successors": False}
+    older = {name: named[value] if name == "dead_ends" else value for name, value in written["lookahead"].items()}
+    assert {name: found[name] for name in older} == older
+    assert {type(value) for value in older.values()} <= {bool, int, str, type(None)}
+    defaults = {**asdict(TreeSpec()), **asdict(PlaySpec())}
+    others = found.keys() - older.keys()
+    assert {name: found[name] for name in others} == {name: defaults[name] for name in others}
+
+
+def test_some_shipped_files_look_for_dead_ends_and_some_do_not() -> None:
+    """So that the test above sees both words."""
+    assert {read_description(path).play.dead_ends for path in SHIPPED} == {True, False}
+
+
+def test_a_file_of_version_1_comes_back_as_one_of_version_2(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(OLDER)
+    save_policy(tmp_path / "new", load_policy_file(tmp_path / "old"))
+    _, description, _ = split((tmp_path / "new").read_bytes())
+    assert description["version"] == VERSION == 2
+    assert {*description["lookahead"]} == {*names_of(TreeSpec)}
+    assert {*description["play"]} == {*names_of(PlaySpec)}
+    assert read_description(tmp_path / "new") == read_description(tmp_path / "old")
+
+
+def test_every_field_of_trees_and_play_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(OLDER)
+    trees = TreeSpec("iw", 1, 7, "also", False, "all", False, False, True)
+    play = PlaySpec(True, "strong", False, None, 3, 4, 5, 6, 7, 8)
+    for spec in (trees, play):
+        assert all(value != entry.default for entry in fields(spec) if (value := getattr(spec, entry.name)) != 1)
+    for rules in (play, PlaySpec(goals_in_sight=2)):
+        file = replace(load_policy_file(tmp_path / "old"), lookahead=trees, play=rules)
+        save_policy(tmp_path / "new", file)
+        for found in (read_description(tmp_path / "new"), load_policy_file(tmp_path / "new")):
+            assert (found.lookahead, found.play) == (trees, rules)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"lookahead": {"colour": 3}}, "lookahead: unknown field 'colour'"),
+        ({"lookahead": {"take_goals": True, "goals": 1}}, "lookahead: unknown field 'goals'"),
+        ({"lookahead": {"dead_ends": "all"}}, "play.dead_ends: expected true or false"),
+        ({"lookahead": {"max_better": "few"}}, "play.max_better: expected a whole number"),
+        ({"lookahead": []}, "lookahead: expected an object, found a list"),
+        ({"play": {}}, "unknown field 'play'"),
+    ],
+)
+def test_damaged_files_of_version_1(tmp_path: Path, changed: dict[str, object], message: str) -> None:
+    header, description, tensors = split(OLDER)
+    assert message in refused(tmp_path / "p", join(header, {**description, **changed}, tensors))
 
 
 def test_weights_that_are_not_finite(tmp_path: Path) -> None:

@@ -101,12 +101,14 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         raise DamageError(f"version: expected a whole number from 1 on, found {kind_of(version)}")
     if version > VERSION:
         raise DamageError(f"format version {version}, this program reads up to {VERSION}; update saltus")
-    needed = ("format", "version", "encoding", "lookahead", "model", "vocabulary", "domain", "record")
+    needed = ["format", "version", "encoding", "lookahead", "model", "vocabulary", "domain", "record"]
+    if version > 1:
+        needed.append("play")
     for key in needed:
         if key not in values:
             raise DamageError(f"{key}: missing")
     for key in values:
-        if key not in (*needed, "cost", "play"):
+        if key not in (*needed, "cost"):
             raise DamageError(f"unknown field {shorten(key)!r}")
     if version == 1 and isinstance(values["lookahead"], dict):
         trees, play = split_older(values["lookahead"])
@@ -127,7 +129,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         read_signature(values["domain"]),
         values["record"],
         read_spec(JumpCost, values.get("cost", {}), "cost"),
-        read_spec(PlaySpec, values.get("play", {}), "play"),
+        read_spec(PlaySpec, values["play"], "play"),
     )
 
 

@@ -134,18 +134,24 @@ class PlanJob(Job[PlanResult]):
         }
         if self.search:  # only then, so that the configurations of older records of greedy rollouts stay
             facts["stall"] = [PATIENCE, PATIENCE_PER_OBJECT, MARGIN]
-        if "take_goals=false" in self.play:  # only then, so that the configurations of older records stay
+        if self._changes.get("take_goals") == "false":  # only then, so that the configurations of older records stay
             facts["take_goals"] = False
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
     def policy_facts(self) -> dict[str, Any]:
         """What the configuration depends on in the policy: its bytes, or name and seed of a yardstick."""
         changed = {"lookahead": self.lookahead} if self.lookahead else {}  # so that older configurations stay
-        if others := [setting for setting in self.play if not setting.startswith("take_goals=")]:
+        if others := sorted(f"{name}={value}" for name, value in self._changes.items() if name != "take_goals"):
             changed["play"] = tuple(others)
         if self.policy in YARDSTICK_NAMES:
             return {"policy": self.policy, "seed": self.seed, **changed}
         return {"policy": file_hash(self.policy), "seed": None, **changed}
+
+    @property
+    def _changes(self) -> dict[str, str]:
+        """What is to be changed of how the policy plays: the last value of every key."""
+        parts = (setting.partition("=") for setting in self.play)
+        return {name.strip(): value.strip() for name, _, value in parts}
 
     def is_flat(self) -> bool:
         """Whether the policy's lookahead is flat, without loading the policy; False if it cannot be read.

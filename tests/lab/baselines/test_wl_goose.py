@@ -267,6 +267,7 @@ def test_a_damaged_model_is_an_error(tmp_path: Path) -> None:
         ([], "--planner wl-goose needs --policy"),
         (["--policy", "x.json", "--search"], "cannot be combined with --search"),
         (["--policy", "x.json", "--lookahead", "kind=iw"], "cannot be combined with --search"),
+        (["--policy", "x.json", "--play", "roles=8"], "cannot be combined with --search"),
         (["--policy", "x.json"], "x.json: cannot be read"),
     ],
 )

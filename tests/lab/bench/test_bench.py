@@ -25,7 +25,7 @@ from saltus.lab import Record, RecordFile, make_trials, read_records, run_trials
 from saltus.lookahead import TreeSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits, Outcome
-from saltus.policy.catalogue import FALLBACK_LOOKAHEAD, policy_path
+from saltus.policy.catalogue import FALLBACK_PLAY, FALLBACK_TREES, policy_path
 from saltus.policy.exit_codes import ExitCode
 from saltus.process import LocalRunner, PlanJob, PlanResult
 from saltus.task import find_suites, load, read_plan, validate
@@ -76,7 +76,7 @@ def test_the_papers_protocol_depends_on_the_policy(tmp_path: Path) -> None:
     write_suite(tmp_path / "suites" / "blocksworld", "blocksworld", "training", 1, seed=1)
     flat = tmp_path / "flat.safetensors"
     save_policy(flat, replace(load_policy_file(POLICY), lookahead=TreeSpec(kind="flat")))
-    job = PlanJob("", "", limits=limits_of("paper", None, None, None), take_goals=False, device="cpu")
+    job = PlanJob("", "", limits=limits_of("paper", None, None, None), play=("take_goals=false",), device="cpu")
     trials = {
         path.stem: make_trials(
             find_suites(tmp_path / "suites"),
@@ -293,8 +293,14 @@ def test_bad_files_are_outcomes(suites: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--planner", "fd"], "--planner fd: expected one of policy, lama, wl-goose"),
-        (["--planner", "lama", "--search"], "cannot be combined with --policy, --search, --greedy or"),
-        (["--planner", "lama", "--greedy"], "cannot be combined with --policy, --search, --greedy or"),
+        (
+            ["--planner", "lama", "--search"],
+            "cannot be combined with --policy, --search, --greedy, --lookahead or --play",
+        ),
+        (
+            ["--planner", "lama", "--greedy"],
+            "cannot be combined with --policy, --search, --greedy, --lookahead or --play",
+        ),
         (["--split", "nope"], "there is no split 'nope'"),
         (["--protocol", "ipc"], "--protocol ipc: expected one of paper, open"),
         (["--device", "tpu"], "--device tpu: expected one of"),
@@ -320,9 +326,12 @@ def test_without_a_bundled_policy_goal_count_runs_and_the_records_say_so(
     assert capsys.readouterr().err.startswith(warning)
     records = records_of(out)
     assert {entry.policy for entry in records} == {"goal-count"}
-    assert {entry.method for entry in records} == {f"goal-count ({', '.join(FALLBACK_LOOKAHEAD.settings)})"}
+    assert {entry.method for entry in records} == {
+        f"goal-count ({', '.join((*FALLBACK_TREES.settings, *FALLBACK_PLAY.settings))})"
+    }
     assert all(entry.solved and entry.search and entry.device == "cpu" for entry in records)
-    settings = [part for setting in FALLBACK_LOOKAHEAD.settings for part in ("--lookahead", setting)]
+    settings = [part for setting in FALLBACK_TREES.settings for part in ("--lookahead", setting)]
+    settings += [part for setting in FALLBACK_PLAY.settings for part in ("--play", setting)]
     assert call(*ferry, "--policy", "goal-count", *settings, "--out", out) == 0  # the same trials, spelt out
     assert f"0 of {len(records)} trials run now, {len(records)} recorded before" in capsys.readouterr().out
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conftest import ROOT
-from tests.policy.test_rollout import CHAIN, chain
+from tests.conftest import ROOT, examples
+from tests.policies import Plays
+from tests.policy.test_dead_ends import TrapLover, closed_fork, fork, trap
+from tests.policy.test_goal_by_goal import Confused, lamps
+from tests.policy.test_rollout import CHAIN, FarthestPolicy, chain
+from tests.random_tasks import random_task
 from tests.tasks import domain_of, task_of
 
-from saltus.lab.report.explain import ending_text, explain_page, trace
+from saltus.domains import DOMAINS, generate_problem
+from saltus.lab.report.explain import JUMP_LIMIT, ending_text, explain_page, trace
 from saltus.lab.report.tree_drawing import MOST_SHOWN, draw, spread
-from saltus.lookahead import JumpCost, LookaheadTree, TreeSpec, lookahead
-from saltus.policy import YARDSTICKS, GoalCountPolicy, LearnedPolicy
+from saltus.lookahead import JumpCost, LookaheadTree, PlaySpec, Situation, TreeSpec, lookahead
+from saltus.policy import YARDSTICKS, Decision, GoalCountPolicy, LearnedPolicy, Limits, Outcome, Policy, plan_stepwise
 from saltus.task import Plan, Task, load, validate
 
 BLOCKS = ROOT / "examples" / "blocksworld"
@@ -164,7 +170,7 @@ def way(step: dict[str, Any]) -> list[int]:
 
 @pytest.mark.parametrize("name", sorted(YARDSTICKS))
 def test_the_jump_limit_ends_a_trace(name: str) -> None:
-    content = trace(blocks(), YARDSTICKS[name](np.random.default_rng(0), None), name, max_jumps=2, per_depth=2)
+    content = trace(blocks(), YARDSTICKS[name](np.random.default_rng(0)), name, max_jumps=2, per_depth=2)
     assert len(content["steps"]) == 2
     assert ending_text(content) == "not solved after 2 jumps: stopped by the jump limit"
     step = content["steps"][0]
@@ -188,13 +194,13 @@ def test_endings(goal: str, text: str) -> None:
         "(define (problem c) (:domain chain) (:objects n0 n1) (:init (at n0) (next n0 n1) (next n1 n0)) "
         f"(:goal {goal}))",
     )
-    assert ending_text(trace(task, YARDSTICKS["random"](np.random.default_rng(0), None), "random")) == text
+    assert ending_text(trace(task, YARDSTICKS["random"](np.random.default_rng(0)), "random")) == text
 
 
 def test_names_cannot_break_out_of_the_page() -> None:
     domain = domain_of("(define (domain <i>) (:predicates (</script>)) (:action <!-- :effect (</script>)))")
     task = task_of(domain, "(define (problem <b>) (:domain <i>) (:init) (:goal (</script>)))")
-    page = explain_page(trace(task, YARDSTICKS["random"](np.random.default_rng(0), None), "<u>"))
+    page = explain_page(trace(task, YARDSTICKS["random"](np.random.default_rng(0)), "<u>"))
     assert page.count("</script>") == 2  # of the content and of the program
     assert "<!--" not in page
     assert "<i>" not in page.split("<main>")[1].split("</main>")[0]
@@ -213,3 +219,109 @@ def test_the_page_says_what_q_values_count() -> None:
     assert "Q counts jumps<" in explain_page(plain)
     yardstick = GoalCountPolicy(np.random.default_rng(0), TreeSpec())
     assert "Q counts" not in explain_page(trace(task, yardstick, "goal-count", max_jumps=1))
+
+
+# -- the page shows what planning plays ------------------------------------------------------------------------------
+
+
+class Noted(Plays):
+    """A policy that plays like another one; what it decides about is remembered."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.lookahead = policy.lookahead
+        self.play_spec = policy.play_spec
+        self.asked: list[tuple[object, ...]] = []
+
+    def decide(self, situations: Sequence[Situation]) -> list[Decision]:
+        """The other one's decisions."""
+        for situation in situations:
+            goal = situation.goal
+            self.asked.append((situation.state, goal.positive.tolist(), goal.negative.tolist()))
+        return self.policy.decide(situations)
+
+
+def generated(name: str, seed: int) -> Task:
+    """A small problem of a domain."""
+    return task_of(domain_of(DOMAINS[name].path.read_text()), generate_problem(name, "training", seed % 4, 12, seed))
+
+
+PLAYERS: dict[str, Callable[[int, TreeSpec, PlaySpec], Policy]] = {
+    "goal-count": lambda seed, trees, rules: YARDSTICKS["goal-count"](np.random.default_rng(seed), trees, rules),
+    "random": lambda seed, trees, rules: YARDSTICKS["random"](np.random.default_rng(seed), trees, rules),
+    "confused": lambda seed, trees, rules: Confused(1 + seed % 3).playing(rules),
+    "farthest": lambda seed, trees, rules: FarthestPolicy().playing(rules),
+    "traps": lambda seed, trees, rules: TrapLover(rules),
+}
+"""Policies by seed, trees and rules."""
+
+TASKS: dict[str, Callable[[int], Task]] = {
+    "random": random_task,
+    "generated": lambda seed: generated(sorted(DOMAINS)[seed % len(DOMAINS)], seed),
+    "fork": lambda seed: fork(1 + seed % 4),
+    "closed fork": lambda seed: closed_fork(),
+    "trap": lambda seed: trap(),
+    "lamps": lambda seed: lamps(1 + seed % 5, places=2 + seed % 30, broken=seed % 2, lit=seed % 3),
+}
+"""Tasks by seed: of the first few, most are not solved, and many have dead ends."""
+
+
+def rules() -> st.SearchStrategy[PlaySpec]:
+    """Ways to play."""
+    free = {"dead_ends": st.booleans(), "take_goals": st.booleans(), "max_better": st.sampled_from([None, 1, 3])}
+    free["roles"] = st.sampled_from([None, 1, 2])
+    whole = st.builds(PlaySpec, frozen_goals=st.sampled_from(["off", "weak"]), **free)
+    return whole | st.builds(PlaySpec, goals_in_sight=st.integers(1, 2), **free)
+
+
+def assert_the_page_is_the_plan(player: str, task: Task, seed: int, trees: TreeSpec, spec: PlaySpec, most: int) -> str:
+    """The same decisions, jumps and actions, and the same ending, which is returned."""
+    planning, showing = (Noted(PLAYERS[player](seed, trees, spec)) for _ in range(2))
+    end = list(plan_stepwise(planning, task, Limits(max_jumps=most), search=False))[-1]
+    content = trace(task, showing, player, max_jumps=most)
+    assert showing.asked == planning.asked
+    steps = content["steps"]
+    assert len(steps) == end.jumps
+    assert content["solved"] == end.solved == (content["ending"] == "solved")
+    if end.plan is not None:
+        assert Plan.of(actions_of(content)) == end.plan
+        assert len(end.plan) == content["length"]
+    wanted = {Outcome.FOUND: "solved", Outcome.JUMPS: JUMP_LIMIT, Outcome.NO_JUMP: "dead end"}
+    assert content["ending"] == wanted.get(end.outcome, end.detail)
+    return content["ending"]
+
+
+def actions_of(content: dict[str, Any]) -> list[str]:
+    """The names of the actions on a page, without folds."""
+    found: list[str] = []
+    for step in content["steps"]:
+        for entry in step["actions"]:
+            found += [content["names"][number] for number in (entry if isinstance(entry, list) else [entry])]
+    return found
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    player=st.sampled_from(sorted(PLAYERS)),
+    kind=st.sampled_from(sorted(TASKS)),
+    seed=st.integers(0, 10_000),
+    trees=st.sampled_from(["flat", "aiw", "iw"]),
+    spec=rules(),
+    most=st.integers(1, 40),
+)
+def test_the_page_shows_what_greedy_planning_plays(
+    player: str, kind: str, seed: int, trees: str, spec: PlaySpec, most: int
+) -> None:
+    assert_the_page_is_the_plan(player, TASKS[kind](seed), seed, TreeSpec(kind=trees), spec, most)
+
+
+def test_rollouts_of_all_endings_are_compared() -> None:
+    """So that the test above cannot pass by rollouts that all end alike."""
+    found = {
+        assert_the_page_is_the_plan(player, make(seed), seed, TreeSpec(kind="flat"), spec, 40)
+        for player in PLAYERS
+        for make in TASKS.values()
+        for seed in range(3)
+        for spec in (PlaySpec(), PlaySpec(dead_ends=True), PlaySpec(goals_in_sight=1))
+    }
+    assert found == {"solved", "stuck", "dead end", "proven dead end", JUMP_LIMIT}

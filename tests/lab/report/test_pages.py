@@ -62,7 +62,7 @@ def content() -> dict[str, Any]:
     """A rollout of the random yardstick on three blocks, which takes some jumps."""
     folder = ROOT / "examples" / "blocksworld"
     task = load(folder / "domain.pddl", folder / "p03.pddl")
-    return trace(task, YARDSTICKS["random"](np.random.default_rng(0), None), "random", per_depth=2)
+    return trace(task, YARDSTICKS["random"](np.random.default_rng(0)), "random", per_depth=2)
 
 
 @pytest.fixture

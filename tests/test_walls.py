@@ -1,0 +1,84 @@
+"""What one module alone decides about; read from the source, so that no second place comes up beside it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+from tests.test_stages import MODULES, PACKAGE, stage_of, tree_of
+
+WALLS = {
+    "Rollout()": {"policy/rollout.py"},
+    "Admissible()": {"policy/rollout.py", "policy/search.py", "policy/goal_by_goal.py", "policy/planning.py"}
+    | {"learn/experience.py"},
+    "is_dead_end": {"policy/admissible.py"},
+    "DeadEnds()": {"policy/admissible.py"},
+    "keeps_goals": {"policy/frozen.py"},
+    "FrozenGoals": {"policy/admissible.py"},
+    "visited": {"policy/rollout.py"},
+}
+"""The modules that import or read a name, or call it; reading one's own attributes is no use."""
+
+STAGES = {"policy", "process", "learn", "bench", "report", "up", "experiment", "cli"}
+"""Where policies play. Growing asks about dead ends, too, without a policy."""
+
+
+def uses(tree: ast.Module) -> set[str]:
+    """Names that a module imports or reads from others, and those that it calls, as `name()`."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Attribute) and not _is_own(node):
+            found.add(node.attr)
+        elif isinstance(node, ast.Call):
+            called = node.func
+            found.add(f"{called.id if isinstance(called, ast.Name) else getattr(called, 'attr', '')}()")
+    return found
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    """Whether it is an attribute of `self`."""
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def users(trees: Mapping[str, ast.Module], name: str) -> set[str]:
+    """The modules that use a name."""
+    return {module for module, tree in trees.items() if name in uses(tree)}
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The modules in which policies play, but for the lists of what a stage offers."""
+    return {
+        str(path.relative_to(PACKAGE)): tree_of(path)
+        for path in MODULES
+        if stage_of(path) in STAGES and path.name != "__init__.py"
+    }
+
+
+@pytest.mark.parametrize("name", sorted(WALLS))
+def test_only_these_modules(name: str) -> None:
+    assert users(modules(), name) == WALLS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_used"),
+    [
+        ("Rollout()", "from saltus.policy import Rollout\ndef f(r: Rollout) -> Rollout: return r", False),
+        ("Rollout()", "from saltus.policy import Rollout\nRollout(task)", True),
+        ("Rollout()", "import saltus.policy\nx = saltus.policy.Rollout(task)", True),
+        ("is_dead_end", "from saltus.lookahead import is_dead_end", True),
+        ("is_dead_end", "from saltus import lookahead\nlookahead.is_dead_end(task, state, goal)", True),
+        ("is_dead_end", "from saltus.lookahead import lookahead\n'''no is_dead_end here'''", False),
+        ("keeps_goals", "def f():\n    from saltus.lookahead.frozen import keeps_goals as keeps", True),
+        ("visited", "if state in rollout.admissible.visited: pass", True),
+        ("visited", "self.visited = set()", False),
+        ("visited", "rollout.admissible.is_visited(tree, state)", False),
+    ],
+)
+def test_the_rule_can_fail(name: str, text: str, is_used: bool) -> None:
+    assert (users({"learn/other.py": ast.parse(text)}, name) == {"learn/other.py"}) is is_used
+    assert "learn/other.py" not in WALLS[name]

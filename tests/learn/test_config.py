@@ -169,7 +169,7 @@ def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
         ("[training]\ndead_end = 5.0\n", ["dead_end"]),
         ("[training]\nleast_target = -0.5\n", ["least_target", "at most -1"]),
         ("[training]\nepisodes = 20\ncurriculum = 21\n", ["curriculum is 21", "more than episodes, 20"]),
-        ('[play]\ndead_ends = "all"\n', ["play.dead_ends", "true or false"]),
+        ('[play]\ndead_ends = "all"\n', ["play: dead_ends", "true or false"]),
         ("[play]\ndead_end = true\n", ["dead_end", "is a key of training"]),
         ("[lookahead]\ndead_ends = true\n", ["dead_ends", "is a key of play"]),
         ("[training]\ntake_goals = true\n", ["take_goals", "is a key of play"]),

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from saltus.errors import InputError
 from saltus.files import SETTINGS_BYTES, read_whole, write_whole
 from saltus.learn.candidates import Candidate
 from saltus.learn.final import Placing
+from saltus.lookahead.spec import PlaySpec, names_of, split_older
 from saltus.model.schema import read_spec
 from saltus.model.tensor_file import DamageError, parse_json
 
@@ -104,10 +107,11 @@ class ContestState:
             raise InputError(f"{folder}: no contest to resume: there is no {FILE}")
         try:
             values = parse_json(read_whole(path, SETTINGS_BYTES))
-            if values.pop("version", None) != VERSION:
-                raise InputError(
-                    f"{path}: made by another version of the program; its policy and its runs can still be used"
-                )
+            version = values.pop("version", None)
+            if version not in (1, VERSION):
+                raise InputError(f"{path}: made by another version of the program")
+            if version == 1:
+                values = from_older(values)
             for entry in fields(cls):
                 if entry.name not in values:
                     raise DamageError(f"{entry.name}: missing")
@@ -116,6 +120,59 @@ class ContestState:
         except DamageError as error:
             raise InputError(f"{path}: damaged: {error}") from error
         return state
+
+
+def newer(setting: str) -> str:
+    """A setting `key=value` of an earlier version, whose keys of play stood in other sections; others as they are."""
+    key, _, value = (part.strip() for part in setting.partition("="))
+    section, _, name = key.rpartition(".")
+    if name == "validation_takes_goals":
+        return f"play.take_goals={value}"
+    _, play = split_older({name: value})
+    if name in names_of(PlaySpec) and (section == "lookahead" or play[name] != value):
+        return f"play.{name}={str(play[name]).lower()}"
+    return setting
+
+
+def from_older(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a contest of version 1, in which ways to play were runs that began with another one's policy.
+
+    These runs are gone; where one of them was ahead, the run that it began with is. Settings have today's names.
+    """
+    try:
+        starts = {entry["name"]: entry.get("start", "") for entry in values["candidates"]}
+
+        def first(name: str) -> str:
+            while starts.get(name):
+                name = starts[name]
+            return name
+
+        def trained(names: Iterable[str]) -> list[str]:
+            return [name for name in names if not starts.get(name)]
+
+        def newer_candidate(entry: dict[str, Any]) -> dict[str, Any]:
+            kept = {key: value for key, value in entry.items() if key != "start"}
+            return {**kept, "settings": [newer(setting) for setting in entry["settings"]]}
+
+        def newer_round(entry: dict[str, Any]) -> dict[str, Any]:
+            targets = {name: entry["targets"][name] for name in trained(entry["targets"])}
+            return {**entry, "targets": targets, "done": trained(entry["done"]), "dropped": trained(entry["dropped"])}
+
+        return {
+            "digest": "",
+            **values,
+            "settings": [newer(setting) for setting in values["settings"]],
+            "candidates": [newer_candidate(entry) for entry in values["candidates"] if not starts[entry["name"]]],
+            "contestants": list(dict.fromkeys(map(first, values["contestants"]))),
+            "rounds": [newer_round(entry) for entry in values["rounds"] if entry["kind"] in KINDS],
+            "finished": trained(values["finished"]),
+            "stable": trained(values["stable"]),
+            "failed": {name: values["failed"][name] for name in trained(values["failed"])},
+            "winner": first(values["winner"]),
+            "placings": [entry for entry in values.get("placings", []) if not starts.get(entry["run"])],
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DamageError(f"expected a contest of version 1: {error}") from None
 
 
 def _check(state: ContestState) -> None:

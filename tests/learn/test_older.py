@@ -119,7 +119,7 @@ def test_settings_that_stay(setting: str) -> None:
 
 def archived(name: str) -> Iterator[tuple[str, bytes]]:
     """The files of runs and contests in an experiment's archive."""
-    with tarfile.open(ROOT / "experiments" / name / "runs.tar.xz") as archive:
+    with tarfile.open(ROOT / "experiments" / name / "figures.tar.xz") as archive:
         for member in archive:
             file = Path(member.name).name
             content = archive.extractfile(member) if file in ("config.json", "contest.json") else None

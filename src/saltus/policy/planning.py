@@ -29,7 +29,7 @@ from saltus.policy.figures import Figures
 from saltus.policy.greedy import GreedyRollout
 from saltus.policy.improve import improvements
 from saltus.policy.outcome import Clock, Limits, Outcome
-from saltus.policy.portfolio import COUNTS, GREEDY, SEARCH, Portfolio, Scene
+from saltus.policy.portfolio import COUNTS, GREEDY, MEMBERS, SEARCH, Member, Portfolio, Scene
 from saltus.policy.rollout import Decision, Ending, Policy
 from saltus.policy.search import JumpSearch
 from saltus.policy.tidy import tidied
@@ -137,6 +137,7 @@ def plan_stepwise(
     search: bool = True,
     improve: bool = False,
     goal_policy: Policy | None = None,
+    members: tuple[Member, ...] = MEMBERS,
     started: float | None = None,
     threads: int | None = None,
 ) -> Iterator[Progress]:
@@ -144,11 +145,11 @@ def plan_stepwise(
 
     Time counts from `started`, a time of `time.monotonic` (default: now). With `search`, the other searchers join the
     rollout and take over once it has failed or stalled, `goal_policy` guides the search by goals, if there is one, and
-    loops and redundant actions are left out of the plan. A search takes every goal state that it sees, whatever the
-    rules of the policy say.
+    loops and redundant actions are left out of the plan. `members` are those who may join. A search takes every goal
+    state that it sees, whatever the rules of the policy say.
     """
     begin = time.monotonic() if started is None else started
-    planning = _Planning(policy, task, limits, begin, goal_policy, search=search)
+    planning = _Planning(policy, task, limits, begin, goal_policy, members, search=search)
     yield planning.now
     yield from planning.find()
     if improve and planning.now.solved:
@@ -159,7 +160,15 @@ class _Planning:
     """One call to plan; `now` is its latest progress."""
 
     def __init__(
-        self, policy: Policy, task: Task, limits: Limits, started: float, goal_policy: Policy | None, *, search: bool
+        self,
+        policy: Policy,
+        task: Task,
+        limits: Limits,
+        started: float,
+        goal_policy: Policy | None,
+        members: tuple[Member, ...],
+        *,
+        search: bool,
     ) -> None:
         self.task = task
         self.limits = limits
@@ -171,7 +180,7 @@ class _Planning:
         self.around = JumpSearch(policy, task, expired=self.expired, tested=self.tested)
         self.greedy = GreedyRollout(policy, task, self.tested, self.around if search else None)
         scene = Scene(task, policy, goal_policy, self.tested, self.greedy, self.around, self.expired)
-        self.portfolio = Portfolio(scene)
+        self.portfolio = Portfolio(scene, members)
         self.now = Progress(
             jumps=0,
             search_decisions=0,

@@ -102,7 +102,6 @@ MECHANISMS = (
         ("kernel/relaxed_search.*", "src/saltus/policy/relaxed*.py"),
         member=RELAXED_SEARCH,
     ),
-    Mechanism("lead", (), patch=(("saltus.policy.portfolio.LEAD", 1.0),)),
     Mechanism(
         "tidying",
         ("kernel/tidy.*", "src/saltus/policy/tidy*.py"),

@@ -89,7 +89,7 @@ def test_every_departure_is_listed_where_it_is() -> None:
         if "Departure:" in path.read_text(encoding="utf-8")
     }
     assert named == marked
-    switches = re.findall(r"`(lookahead|encoding|model|training)\.(\w+)`", " ".join(row[2] for row in rows))
+    switches = re.findall(r"`(lookahead|play|encoding|model|training)\.(\w+)`", " ".join(row[2] for row in rows))
     assert len(switches) > 15
     assert [switch for switch in switches if switch[1] not in SECTIONS[switch[0]].__dataclass_fields__] == []
     variants = [name for name in named_configurations() if name.startswith("paper-")]

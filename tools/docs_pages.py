@@ -41,7 +41,8 @@ UP = {"register": "saltus.up.registration.register", "SaltusEngine": "saltus.up.
 """Names of `saltus.up` and where they are defined: they are not imported, since not every machine has the extra."""
 
 SECTION_TITLES = {
-    "lookahead": "How a policy looks ahead.",
+    "lookahead": "The trees that a policy learns on.",
+    "play": "How a policy plays, whatever it was trained with.",
     "encoding": "How a lookahead tree becomes a relational graph.",
     "model": "Size and variant of the relational network.",
     "training": "How a policy is learned.",

@@ -142,7 +142,9 @@ def test_archived_runs_and_contests(name: str, tmp_path: Path) -> None:
             assert {key: values[key] for key in before} == before
         else:
             state = ContestState.read(tmp_path)
-            for entry, old in zip(state.candidates, written["candidates"], strict=True):
+            before = {old["name"]: old for old in written["candidates"]}
+            for entry in state.candidates:
+                old = before[entry.name]
                 values = {key.rpartition(".")[2]: value for key, _, value in (s.partition("=") for s in entry.settings)}
                 for key, value in asdict(entry.configuration.play).items():
                     assert key not in values or str(value).lower() == values[key]

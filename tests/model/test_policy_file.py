@@ -169,7 +169,7 @@ def damage(path: Path, kind: str) -> None:
         ("empty", "damaged"),
         ("garbage", "damaged"),
         ("plain tensors", "not a policy file"),
-        ("future", "format version 99, this program reads up to 1"),
+        ("future", "format version 99, this program reads up to 2"),
         ("unknown field", "unknown field 'colour'"),
         ("other sizes", r"weights messages\.0\.weight1: expected F16 or F32 .*, found F32 "),
         ("not a number", "not finite numbers"),

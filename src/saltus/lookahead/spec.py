@@ -104,7 +104,7 @@ class Settings:
 class TreeSpec(Settings):
     """The trees that a policy learns on. Invalid values are refused with the name of the field."""
 
-    where: ClassVar[str] = "lookahead"
+    where = "lookahead"
 
     kind: str = "aiw"
     """flat: successors of the root only; iw: novelty of atoms; aiw: novelty of atoms in which all arguments but one are
@@ -159,7 +159,7 @@ class TreeSpec(Settings):
 class PlaySpec(Settings):
     """How a policy plays, whatever it was trained with. Invalid values are refused with the name of the field."""
 
-    where: ClassVar[str] = "play"
+    where = "play"
 
     dead_ends: bool = False
     """Whether states are dead ends from which the goal is unreachable even if actions delete nothing (in small tasks:

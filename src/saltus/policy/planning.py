@@ -222,9 +222,10 @@ class _Planning:
                 if not self._goes_on(ending):
                     return
                 self.now = replace(self.now, outcome=None, detail="")
-                self.portfolio.join(at_end=True)
-            elif self.searches and self.greedy.is_in_doubt:
-                self.portfolio.join(at_end=False)
+                self.portfolio.join()
+                self.portfolio.leave(GREEDY)
+            elif self.greedy.is_in_doubt:
+                self.portfolio.join()
             limit = self._limit()
             if limit is not None:
                 yield limit
@@ -281,8 +282,7 @@ class _Planning:
 
     def _has_proof(self) -> bool:
         """Whether the search around the policy has ended and shown that there is no plan."""
-        has_begun = self.now.greedy_outcome is not None
-        has_ended = has_begun and self.portfolio.searcher(SEARCH) is None and not self.expired()
+        has_ended = self.portfolio.has_joined and self.portfolio.searcher(SEARCH) is None and not self.expired()
         return has_ended and not self.around.incomplete
 
     def _exhausted(self) -> str:

@@ -2,9 +2,9 @@
 
 A searcher does its work piece by piece: the greedy rollout, the policy goal by goal, the search around the policy, the
 search by goals, relaxed plans. The table `MEMBERS` says what a unit of each one's work counts, so that equal amounts
-take about the same time, and when each one joins. The rule is that of alternating open lists: the one with the least
-effort so far, the work that comes next included, goes next; of equals, the first. Work is counted rather than timed, so
-that plans do not depend on the machine.
+take about the same time. They join the rollout as soon as it is in doubt, or has ended. The rule is that of alternating
+open lists: the one with the least effort so far, the work that comes next included, goes next; of equals, the first.
+Work is counted rather than timed, so that plans do not depend on the machine.
 
 Another searcher is one class with the members of `Searcher`, and one line of the table.
 """
@@ -12,7 +12,7 @@ Another searcher is one class with the members of `Searcher`, and one line of th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from saltus.policy.admissible import Admissible
@@ -38,9 +38,6 @@ COUNTS = {
     GOAL_BY_GOAL: "goal_by_goal_decisions",
 }
 """Figures that count their decisions."""
-
-LEAD = 4.0
-"""How many times as much work a searcher may do that has reached more goals than all others."""
 
 
 class Searcher(Protocol):
@@ -87,17 +84,17 @@ class Member:
     name: str
     weight: float
     """Effort of a unit of work: on a CPU, equal effort takes about equal time."""
-    waits: bool
-    """Whether it joins when the rollout has ended; otherwise as soon as the rollout is in doubt."""
     make: Callable[[Scene], Searcher | None]
     """The searcher; None if there is nothing that it could do."""
+    lead: float = 1.0
+    """How many times as much work it may do while it has reached more goals than all others."""
 
 
 def _around(scene: Scene) -> Searcher:
-    """From the state where a limit cut the rollout off, or from the best states of one that has stalled, and then from
-    everywhere."""
-    scene.around.prefer(scene.greedy.best_nodes)
-    return SearchAround(scene.around, None if scene.greedy.has_stalled else scene.greedy.undecided)
+    """From the best states of a rollout in doubt, or from that where a limit cut it off, and then from everywhere."""
+    best = scene.greedy.best_nodes
+    scene.around.prefer(best)
+    return SearchAround(scene.around, None if best else scene.greedy.undecided)
 
 
 def _goal_by_goal(scene: Scene) -> Searcher | None:
@@ -126,10 +123,10 @@ def _relaxed_plans(scene: Scene) -> Searcher:
 
 
 MEMBERS = (
-    Member(SEARCH, 1.0, True, _around),
-    Member(GOAL_BY_GOAL, 1.0, False, _goal_by_goal),
-    Member(GOAL_SEARCH, 0.1, True, _goal_search),
-    Member(RELAXED_SEARCH, 1e-4, False, _relaxed_plans),
+    Member(SEARCH, 1.0, _around),
+    Member(GOAL_BY_GOAL, 1.0, _goal_by_goal, lead=4.0),
+    Member(GOAL_SEARCH, 0.1, _goal_search),
+    Member(RELAXED_SEARCH, 1e-4, _relaxed_plans),
 )
 """Who joins the greedy rollout, whose states count 1."""
 
@@ -138,82 +135,68 @@ MEMBERS = (
 class _Playing:
     """A searcher that takes part."""
 
-    name: str
-    weight: float
+    member: Member
     searcher: Searcher
     pieces: Iterator[Decision | None]
-    before: float = 0.0
-    """Effort that counts as done when it joined, less what it had done by then."""
-
-    @property
-    def done(self) -> float:
-        return self.before + self.weight * self.searcher.work
+    effort: float = 0.0
+    """Since others joined."""
 
     @property
     def next(self) -> float:
-        return self.done + self.weight * self.searcher.next_work
+        """Effort with the next piece of work, as far as that is known."""
+        return self.effort + self.member.weight * self.searcher.next_work
 
 
-@dataclass
 class Portfolio:
-    """Searchers that take turns; `solution` is set as soon as one of them has found a plan."""
+    """Searchers that take turns, the greedy rollout alone at first; `solution` is set as soon as one has a plan."""
 
-    scene: Scene
-    members: tuple[Member, ...] = MEMBERS
-    solution: list[Action] | None = None
-    _playing: list[_Playing] = field(default_factory=list)
-    _joined: set[str] = field(default_factory=set)
-    _behind: int = 0
-    """Work of the rollout when others joined first."""
+    def __init__(self, scene: Scene, members: tuple[Member, ...] = MEMBERS) -> None:
+        self.scene = scene
+        self.members = members
+        self.solution: list[Action] | None = None
+        self.has_joined = False
+        """Whether others have joined the rollout."""
+        greedy = scene.greedy
+        self._playing = [_Playing(Member(GREEDY, 1.0, lambda scene: scene.greedy), greedy, greedy.run())]
 
-    def __post_init__(self) -> None:
-        greedy = self.scene.greedy
-        self._playing.append(_Playing(GREEDY, 1.0, greedy, greedy.run()))
-
-    def join(self, *, at_end: bool) -> None:
-        """Takes in those who join when the rollout is in doubt, or all once it has ended (`at_end`).
-
-        They count as having done as much as the rollout or, with it, all others since the first of them joined.
-        """
-        greedy = self.scene.greedy
-        if not self._joined:
-            for entry in self._playing:
-                entry.before = -entry.weight * entry.searcher.work
-            self._behind = greedy.work
-        effort = float(greedy.work - self._behind)
+    def join(self) -> None:
+        """Takes in all others, once; from then on effort counts."""
+        if self.has_joined:
+            return
+        self.has_joined = True
+        for entry in self._playing:
+            entry.effort = 0.0
         for member in self.members:
-            if member.name in self._joined or (member.waits and not at_end):
-                continue
-            self._joined.add(member.name)
             searcher = member.make(self.scene)
             if searcher is not None:
-                before = effort - member.weight * searcher.work
-                self._playing.append(_Playing(member.name, member.weight, searcher, searcher.run(), before))
-        if at_end:
-            self._playing = [entry for entry in self._playing if entry.name != GREEDY]
-        order = [GREEDY, *(member.name for member in self.members)]
-        self._playing.sort(key=lambda entry: order.index(entry.name))
+                self._playing.append(_Playing(member, searcher, searcher.run()))
+
+    def leave(self, name: str) -> None:
+        """A searcher takes no longer part."""
+        self._playing = [entry for entry in self._playing if entry.member.name != name]
 
     def searcher(self, name: str) -> Searcher | None:
         """The searcher of that name that takes part; None if there is none, or it has ended."""
-        return next((entry.searcher for entry in self._playing if entry.name == name), None)
+        return next((entry.searcher for entry in self._playing if entry.member.name == name), None)
 
     def step(self) -> tuple[str, Decision | None] | None:
         """Lets the next searcher do a piece of work; returns its name and, if it made one, its decision. One that ends
         takes no longer part. None if nobody is left."""
         if not self._playing:
             return None
-        entry = min(self._playing, key=self._effort)
+        entry = min(self._playing, key=lambda entry: entry.next)
+        before = entry.searcher.work
         decision: Decision | None = None
         try:
             decision = next(entry.pieces)
         except StopIteration:
             self._playing.remove(entry)
+        weight = entry.member.weight / (entry.member.lead if self._leads(entry) else 1.0)
+        entry.effort += weight * (entry.searcher.work - before)
         self.solution = entry.searcher.solution
-        return entry.name, decision
+        return entry.member.name, decision
 
-    def _effort(self, entry: _Playing) -> float:
-        """What counts: effort with the next piece; less if it leads."""
-        goals = [other.searcher.goals for other in self._playing if other is not entry] + [self.scene.greedy.goals]
-        leads = entry.name != GREEDY and entry.searcher.goals > max(goals)
-        return entry.next / LEAD if leads else entry.next
+    def _leads(self, entry: _Playing) -> bool:
+        """Whether a searcher has reached more goals than all others."""
+        others = [other.searcher.goals for other in self._playing if other is not entry]
+        return entry.searcher.goals > max(others, default=0) and entry.searcher.goals > self.scene.greedy.goals

@@ -1,4 +1,4 @@
-"""Benchmark of training steps on one core of a CPU: messages passed by the kernel and by PyTorch, on the same batches.
+"""Benchmark of training steps on one core of a CPU: messages passed by the kernel and by its twin, on the same batches.
 
 Trains for some episodes with the sizes of a contest on a CPU, keeps the batches of the last ones, and repeats their
 gradient steps both ways. A step is the whole one: both passes, backward, Adam, averaged weights.

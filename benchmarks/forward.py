@@ -1,4 +1,4 @@
-"""Benchmark of one greedy decision on the CPU: lookahead, graph and forward pass (30 layers) at the initial state.
+"""Benchmark of one greedy decision on the CPU: lookahead, graph and the engine's pass (30 layers) at the initial state.
 
 1. The largest problem of each domain, each in a process of its own: the best time of every part and the peak memory of
    the process.
@@ -24,32 +24,29 @@ PARTS = ("lookahead", "graph", "forward")
 
 def decide(domain: str, problem: str, layers: int, threads: int) -> dict[str, float]:
     """The seconds of every part of a decision, and the peak memory."""
-    import torch
-
     import saltus
     from saltus.graph import EncodingSpec, Vocabulary, assemble
-    from saltus.model import ModelSpec, RelationalNetwork, make_layout
+    from saltus.model import ModelSpec, RelationalNetwork
+    from saltus.model.engine import Engine
 
-    torch.set_num_threads(threads)
     task = saltus.load(domain, problem)
     encoding = EncodingSpec()
     vocabulary = Vocabulary.of(task.domain, encoding)
     arities = tuple(relation.arity for relation in vocabulary)
-    network = RelationalNetwork(arities, "ad", ModelSpec(layers=layers)).eval()
+    engine = Engine.of(RelationalNetwork(arities, "ad", ModelSpec(layers=layers)))
     best = dict.fromkeys(PARTS, float("inf"))
     for _ in range(3):
         start = time.perf_counter()
         tree = saltus.lookahead(task)
         searched = time.perf_counter()
-        layout = make_layout(assemble([(tree, None)], vocabulary, encoding), arities)
+        batch = assemble([(tree, None)], vocabulary, encoding)
         encoded = time.perf_counter()
-        with torch.inference_mode():
-            network(layout)
+        engine.q_values(batch, threads)
         spans = (searched - start, encoded - searched, time.perf_counter() - encoded)
         best = {part: min(best[part], span) for part, span in zip(PARTS, spans, strict=True)}
         if sum(spans) > 20:
             break
-    sizes = {"candidates": len(tree) - 1, "nodes": layout.node_count, "messages": layout.slot_count}
+    sizes = {"candidates": len(tree) - 1, "nodes": batch.node_count, "messages": len(batch.arguments)}
     return {**best, **sizes, "objects": task.object_count, "bytes": memory()}
 
 
@@ -64,6 +61,7 @@ def train_memory(domain: str, problem: str, layers: int, kind: str) -> dict[str,
     vocabulary = Vocabulary.of(task.domain, encoding)
     arities = tuple(relation.arity for relation in vocabulary)
     network = RelationalNetwork(arities, kind, ModelSpec(layers=layers))
+    network.trained_by_kernel = True
     tree = saltus.lookahead(task)
 
     def step(tree: saltus.LookaheadTree) -> int:

@@ -178,6 +178,7 @@ def main() -> None:
     )
     torch.manual_seed(0)
     network = RelationalNetwork(arities, "ad", ModelSpec(layers=options.layers, precision=options.precision)).to(device)
+    network.trained_by_kernel = True
 
     def loss(plain: bool) -> torch.Tensor:
         scores = network(layout, plain=plain)

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "actions.hpp"
-#include "activation.hpp"
 #include "axioms.hpp"
 #include "colours.hpp"
 #include "conjunction.hpp"
@@ -32,7 +31,6 @@
 #include "relaxation.hpp"
 #include "relaxed_search.hpp"
 #include "roles.hpp"
-#include "segments.hpp"
 #include "tidy.hpp"
 #include "training_pass.hpp"
 
@@ -462,102 +460,11 @@ void make_graph_task(GraphTask* self, const Task& task, Input<std::int64_t> type
     new (self) GraphTask{&task, copy(type_offset), copy(type_object)};
 }
 
-template <typename Real>
-void reduce_segments(Matrix<const Real> values, Input<std::int32_t> offset, std::optional<Input<std::int32_t>> source,
-                     Matrix<Real> result, bool maximum, std::int32_t threads) {
-    const auto offsets = view(offset);
-    const std::size_t rows = source ? source->shape(0) : values.shape(0);
-    if (offsets.empty() || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != rows ||
-        !std::is_sorted(offsets.begin(), offsets.end()) || result.shape(0) + 1 != offsets.size() ||
-        result.shape(1) != values.shape(1))
-        throw nb::value_error("reduce_segments: offsets do not fit");
-    if (source)
-        for (std::int32_t row : view(*source))
-            if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0))
-                throw nb::value_error("reduce_segments: source out of range");
-    nb::gil_scoped_release release;
-    saltus::reduce_segments<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), offsets,
-                                  source ? source->data() : nullptr, result.data(), maximum, threads);
-}
-
-template <typename Real>
-void mish(Matrix<const Real> x, Matrix<Real> output, std::int32_t threads) {
-    if (output.size() != x.size()) throw nb::value_error("mish: sizes differ");
-    nb::gil_scoped_release release;
-    saltus::mish<Real>(x.data(), output.data(), static_cast<std::int64_t>(x.size()), threads);
-}
-
-template <typename Real>
-void mish_backward(Matrix<const Real> x, Matrix<const Real> gradient, Matrix<Real> output, std::int32_t threads) {
-    if (output.size() != x.size() || gradient.size() != x.size()) throw nb::value_error("mish_backward: sizes differ");
-    nb::gil_scoped_release release;
-    saltus::mish_backward<Real>(x.data(), gradient.data(), output.data(), static_cast<std::int64_t>(x.size()), threads);
-}
-
-template <typename Real>
-void smooth_maximum(Matrix<const Real> values, Input<std::int32_t> offset, Input<std::int32_t> source, double sharpness,
-                    Matrix<Real> joined, std::optional<Matrix<Real>> share, std::int32_t threads) {
-    const auto offsets = view(offset);
-    if (offsets.empty() || offsets.front() != 0 || static_cast<std::size_t>(offsets.back()) != source.shape(0) ||
-        !std::is_sorted(offsets.begin(), offsets.end()) || joined.shape(0) + 1 != offsets.size() ||
-        joined.shape(1) != values.shape(1) ||
-        (share && (share->shape(0) != values.shape(0) || share->shape(1) != values.shape(1))))
-        throw nb::value_error("smooth_maximum: sizes do not fit");
-    for (std::int32_t row : view(source))
-        if (row < 0 || static_cast<std::size_t>(row) >= values.shape(0))
-            throw nb::value_error("smooth_maximum: source out of range");
-    nb::gil_scoped_release release;
-    saltus::smooth_maximum<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), offsets, source.data(),
-                                 static_cast<Real>(sharpness), joined.data(), share ? share->data() : nullptr, threads);
-}
-
-template <typename Real>
-void smooth_maximum_streamed(Matrix<const Real> values, Input<std::int32_t> owner, double sharpness,
-                             Matrix<Real> joined) {
-    if (owner.shape(0) != values.shape(0) || joined.shape(1) != values.shape(1))
-        throw nb::value_error("smooth_maximum_streamed: sizes do not fit");
-    for (std::int32_t segment : view(owner))
-        if (segment < 0 || static_cast<std::size_t>(segment) >= joined.shape(0))
-            throw nb::value_error("smooth_maximum_streamed: owner out of range");
-    nb::gil_scoped_release release;
-    saltus::smooth_maximum_streamed<Real>(values.data(), static_cast<std::int64_t>(values.shape(1)), owner.data(),
-                                          static_cast<std::int64_t>(values.shape(0)),
-                                          static_cast<std::int64_t>(joined.shape(0)), static_cast<Real>(sharpness),
-                                          joined.data());
-}
-
-template <typename Real>
-void gather_active(Matrix<const Real> x, Matrix<const Real> table, Matrix<const std::int32_t> index,
-                   Matrix<const Real> biases, Matrix<Real> residual, Matrix<Real> active, std::int32_t threads) {
-    const std::size_t arity = index.shape(1);
-    const std::size_t width = arity * x.shape(1);
-    for (const auto& rows : {residual, active})
-        if (rows.shape(0) != index.shape(0) || rows.shape(1) != width)
-            throw nb::value_error("gather_active: sizes do not fit");
-    if (table.shape(0) != x.shape(0) || table.shape(1) != arity * width || biases.shape(0) != 2 ||
-        biases.shape(1) != width)
-        throw nb::value_error("gather_active: sizes do not fit");
-    const std::span<const std::int32_t> nodes(index.data(), index.size());
-    if (std::any_of(nodes.begin(), nodes.end(),
-                    [&](std::int32_t node) { return node < 0 || static_cast<std::size_t>(node) >= x.shape(0); }))
-        throw nb::value_error("gather_active: index out of range");
-    nb::gil_scoped_release release;
-    saltus::gather_active<Real>(x.data(), static_cast<std::int64_t>(x.shape(1)), table.data(), index.data(),
-                                static_cast<std::int64_t>(index.shape(0)), static_cast<std::int64_t>(arity),
-                                biases.data(), biases.data() + width, residual.data(), active.data(), threads);
-}
-
 void make_network(Network* self, Input<std::int32_t> arity, std::int64_t embedding, std::int64_t hidden_layers,
-                  std::int32_t aggregation, double sharpness, std::int32_t readout, bool object_network, bool norm,
-                  Input<float> weights, const std::string& instructions) {
-    NetworkShape shape{embedding,
-                       hidden_layers,
-                       static_cast<Aggregation>(aggregation),
-                       static_cast<float>(sharpness),
-                       static_cast<Readout>(readout),
-                       object_network,
-                       norm,
-                       copy(arity)};
+                  double sharpness, std::int32_t readout, bool object_network, Input<float> weights,
+                  const std::string& instructions) {
+    NetworkShape shape{embedding,      hidden_layers, static_cast<float>(sharpness), static_cast<Readout>(readout),
+                       object_network, copy(arity)};
     nb::gil_scoped_release release;
     new (self) Network(std::move(shape), view(weights), instructions);
 }
@@ -579,7 +486,7 @@ public:
     explicit BoundTraining(const std::string& instructions) : pass_(instructions) {}
 
     // Groups are (arguments [atoms, arity], row_offset [relations + 1]); weights are four arrays per group, four of the
-    // update, two of the norm if there is one.
+    // update, two of the norm.
     void begin(std::int64_t nodes, std::int64_t embedding, double sharpness, const nb::list& groups,
                const nb::list& weights, bool keep, std::int32_t threads) {
         ready_ = backward_ = false;
@@ -596,8 +503,7 @@ public:
             arity_.push_back(as_int(arguments.shape(1)));
             found.push_back({arity_.back(), {arguments.data(), arguments.size()}, view(offset)});
         }
-        const bool norm = weights.size() == 4 * groups.size() + 6;
-        pass_.begin({nodes, embedding, static_cast<float>(sharpness), norm}, found, keep, threads);
+        pass_.begin({nodes, embedding, static_cast<float>(sharpness)}, found, keep, threads);
         weights_ = arrays<const float>(weights);
         held_ = nb::tuple(weights);  // a copy: the caller's list may change
         ready_ = true;
@@ -660,8 +566,7 @@ private:
     template <typename Number>
     TrainingArrays<Number> arrays(const nb::list& given) const {
         const std::int64_t size = pass_.shape().embedding;
-        const std::size_t norm = pass_.shape().norm ? 2 : 0;
-        require(given.size() == 4 * arity_.size() + 4 + norm, "another number of arrays is needed");
+        require(given.size() == 4 * arity_.size() + 6, "another number of arrays is needed");
         std::size_t next = 0;
         auto take = [&](std::int64_t count) {
             const auto array =
@@ -681,7 +586,6 @@ private:
         result.bias1 = take(2 * size);
         result.update2 = take(2 * size * size);
         result.bias2 = take(size);
-        if (norm == 0) return result;
         result.scale = take(size);
         result.shift = take(size);
         return result;
@@ -900,8 +804,8 @@ void define_graphs(nb::module_& module) {
 
 void define_network(nb::module_& module) {
     nb::class_<Network>(module, "Network")
-        .def("__init__", &make_network, "arity"_a, "embedding"_a, "hidden_layers"_a, "aggregation"_a, "sharpness"_a,
-             "readout"_a, "object_network"_a, "norm"_a, "weights"_a, "instructions"_a)
+        .def("__init__", &make_network, "arity"_a, "embedding"_a, "hidden_layers"_a, "sharpness"_a, "readout"_a,
+             "object_network"_a, "weights"_a, "instructions"_a)
         .def_prop_ro("instructions", [](const Network& network) { return std::string(network.instructions()); })
         .def("q_values", &q_values, "graph_offset"_a, "object_count"_a, "argument_offset"_a, "arguments"_a,
              "candidate_node"_a, "candidate_graph"_a, "source_graph"_a, "layers"_a, "threads"_a, "check"_a.none());
@@ -917,21 +821,6 @@ void define_network(nb::module_& module) {
         .def("add_gradients", &BoundTraining::add_gradients, "gradients"_a);
 }
 
-// Overloads for one number type. Results are written to arrays of the caller, which must not be converted.
-template <typename Real>
-void define_arithmetic(nb::module_& module) {
-    module.def("reduce_segments", &reduce_segments<Real>, "values"_a, "offset"_a, "source"_a.none(),
-               "result"_a.noconvert(), "maximum"_a, "threads"_a);
-    module.def("mish", &mish<Real>, "x"_a, "output"_a.noconvert(), "threads"_a);
-    module.def("mish_backward", &mish_backward<Real>, "x"_a, "gradient"_a, "output"_a.noconvert(), "threads"_a);
-    module.def("smooth_maximum", &smooth_maximum<Real>, "values"_a, "offset"_a, "source"_a, "sharpness"_a,
-               "joined"_a.noconvert(), "share"_a.none().noconvert(), "threads"_a);
-    module.def("smooth_maximum_streamed", &smooth_maximum_streamed<Real>, "values"_a, "owner"_a, "sharpness"_a,
-               "joined"_a.noconvert());
-    module.def("gather_active", &gather_active<Real>, "x"_a, "table"_a, "index"_a, "biases"_a, "residual"_a.noconvert(),
-               "active"_a.noconvert(), "threads"_a);
-}
-
 }  // namespace
 
 }  // namespace saltus::bindings
@@ -945,6 +834,4 @@ NB_MODULE(_kernel, module) {
     define_relaxation(module);
     define_graphs(module);
     define_network(module);
-    define_arithmetic<float>(module);
-    define_arithmetic<double>(module);
 }

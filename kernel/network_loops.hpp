@@ -12,8 +12,6 @@ namespace saltus {
 inline constexpr std::int64_t kLanes = 16;     // floats to whose multiple every width is padded
 inline constexpr std::int64_t kTileRows = 96;  // rows computed at a time: a multiple of the rows of every product loop
 
-enum class Aggregation : std::int32_t { kSmoothMaximum, kMaximum, kSum, kMean };
-
 // Rows of a matrix: row i is at base + (index ? index[i * step] : i) * stride.
 struct Rows {
     const float* base;
@@ -54,17 +52,16 @@ struct Loops {
                      float* output);
 
     // Adds messages to the states [nodes, 2 * width] of the nodes in [first, end): for each node a message
-    // relative to which it sums (the highest if that is what is wanted), then the sum.
-    void (*collect)(Aggregation aggregation, const Messages& messages, float sharpness, std::int32_t first,
-                    std::int32_t end, float* states);
+    // relative to which it sums exponentials, then the sum.
+    void (*collect)(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end, float* states);
 
-    // joined [rows, width] = aggregates of the states of consecutive nodes, with `degree` messages each, to all of
+    // joined [rows, width] = smooth maxima of the states of consecutive nodes, with `degree` messages each, to all of
     // which the node's own row of x is added: the residual of a message is its target's embedding, so it can be added
     // once, after the aggregation. The states are reset.
-    void (*join)(Aggregation aggregation, float* states, const float* x, const std::int32_t* degree, std::int64_t rows,
-                 std::int64_t width, float sharpness, float* joined);
+    void (*join)(float* states, const float* x, const std::int32_t* degree, std::int64_t rows, std::int64_t width,
+                 float sharpness, float* joined);
 
-    // x [rows, width] += layer norm of change, over the first `size` columns; plain change if `scale` is null
+    // x [rows, width] += layer norm of change, over the first `size` columns
     void (*add_normed)(const float* change, const float* scale, const float* shift, std::int64_t rows,
                        std::int64_t width, std::int64_t size, float* x);
 };

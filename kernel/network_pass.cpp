@@ -183,8 +183,7 @@ void MessagePassing::first_messages() {
     for_node_ranges([&](std::int32_t first, std::int32_t end) {
         for (std::size_t i = 0; i < relations_.size(); ++i) {
             const Relation& relation = relations_[i];
-            loops_.collect(shape_.aggregation,
-                           {outputs[i].data(), 0, nullptr, relation.arguments, relation.atoms, relation.arity, width_},
+            loops_.collect({outputs[i].data(), 0, nullptr, relation.arguments, relation.atoms, relation.arity, width_},
                            shape_.sharpness, first, end, states_.data());
         }
     });
@@ -244,8 +243,7 @@ void MessagePassing::relation_messages(const Relation& relation) {
         const std::int64_t first = tile * kTileRows;
         const std::int64_t rows = tile_rows(relation.atoms, tile);
         make_messages(relation, relation.place.data() + first * relation.arity, rows, runner, output.data());
-        loops_.collect(shape_.aggregation,
-                       {output.data(), relation.width, nullptr, relation.arguments + first * relation.arity, rows,
+        loops_.collect({output.data(), relation.width, nullptr, relation.arguments + first * relation.arity, rows,
                         relation.arity, width_},
                        shape_.sharpness, 0, batch_.nodes(), states_.data());
     });
@@ -275,8 +273,7 @@ void MessagePassing::distinct_messages(const Relation& relation, const DistinctA
         make_messages(relation, place.data(), rows, runner, output.data() + first * relation.width);
     });
     for_node_ranges([&](std::int32_t first, std::int32_t end) {
-        loops_.collect(shape_.aggregation,
-                       {output.data(), relation.width, distinct.number.data(), relation.arguments, relation.atoms,
+        loops_.collect({output.data(), relation.width, distinct.number.data(), relation.arguments, relation.atoms,
                         relation.arity, width_},
                        shape_.sharpness, first, end, states_.data());
     });
@@ -328,7 +325,6 @@ void MessagePassing::pieces_on_threads(std::span<const Piece> pieces) {
         for (const Piece& piece : pieces) {
             const Relation& relation = *piece.relation;
             loops_.collect(
-                shape_.aggregation,
                 {messages_.data() + piece.message, relation.width, nullptr,
                  relation.arguments + piece.first * relation.arity, piece.end - piece.first, relation.arity, width_},
                 shape_.sharpness, first, end, states_.data());
@@ -339,7 +335,6 @@ void MessagePassing::pieces_on_threads(std::span<const Piece> pieces) {
 void MessagePassing::update() {
     const std::int64_t nodes = batch_.nodes();
     const std::int64_t tiles = tile_count(nodes);
-    const float* scale = shape_.norm ? weights_.scale.data() : nullptr;
     for_all((tiles + kTilesPerTask - 1) / kTilesPerTask, threads_, [&](std::int64_t task) {
         TileRunner runner(loops_, weights_.update);
         Floats joined(kTileRows * width_);
@@ -348,11 +343,12 @@ void MessagePassing::update() {
             const std::int64_t first = tile * kTileRows;
             const std::int64_t rows = tile_rows(nodes, tile);
             float* x = x_.data() + first * width_;
-            loops_.join(shape_.aggregation, states_.data() + 2 * first * width_, x, degree_.data() + first, rows,
-                        width_, shape_.sharpness, joined.data());
+            loops_.join(states_.data() + 2 * first * width_, x, degree_.data() + first, rows, width_, shape_.sharpness,
+                        joined.data());
             const Rows parts[] = {{x, width_, nullptr, 0}, {joined.data(), width_, nullptr, 0}};
             runner.run(parts, rows, change.data());
-            loops_.add_normed(change.data(), scale, weights_.shift.data(), rows, width_, shape_.embedding, x);
+            loops_.add_normed(change.data(), weights_.scale.data(), weights_.shift.data(), rows, width_,
+                              shape_.embedding, x);
         }
     });
 }

@@ -199,7 +199,6 @@ SALTUS_INLINE void collect_smooth(const float* message, std::int64_t width, floa
     }
 }
 
-template <Aggregation kind>
 SALTUS_INLINE void collect_wide(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
                                 std::int64_t width, float* states) {
     const float scale = sharpness * kLog2E;
@@ -211,57 +210,28 @@ SALTUS_INLINE void collect_wide(const Messages& messages, float sharpness, std::
         for (std::int64_t p = 0; p < arity; ++p, message += width) {
             const std::int32_t node = *nodes++;
             if (node < first || node >= end) continue;
-            float* state = states + std::int64_t{node} * 2 * width;
-            if constexpr (kind == Aggregation::kSmoothMaximum) {
-                collect_smooth(message, width, scale, state);
-            } else if constexpr (kind == Aggregation::kMaximum) {
-                for (std::int64_t k = 0; k < width; k += kWidth)
-                    store(state + k, maximum(load(message + k), load(state + k)));
-            } else {
-                for (std::int64_t k = width; k < 2 * width; k += kWidth)
-                    store(state + k, load(state + k) + load(message + k - width));
-            }
+            collect_smooth(message, width, scale, states + std::int64_t{node} * 2 * width);
         }
     }
 }
 
-template <Aggregation kind>
-SALTUS_INLINE void collect_kind(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
-                                float* states) {
+void collect(const Messages& messages, float sharpness, std::int32_t first, std::int32_t end, float* states) {
     if (messages.width == kUsualWidth)  // so that the compiler unrolls the loops
-        collect_wide<kind>(messages, sharpness, first, end, kUsualWidth, states);
+        collect_wide(messages, sharpness, first, end, kUsualWidth, states);
     else
-        collect_wide<kind>(messages, sharpness, first, end, messages.width, states);
+        collect_wide(messages, sharpness, first, end, messages.width, states);
 }
 
-void collect(Aggregation aggregation, const Messages& messages, float sharpness, std::int32_t first, std::int32_t end,
-             float* states) {
-    if (aggregation == Aggregation::kSmoothMaximum)
-        collect_kind<Aggregation::kSmoothMaximum>(messages, sharpness, first, end, states);
-    else if (aggregation == Aggregation::kMaximum)
-        collect_kind<Aggregation::kMaximum>(messages, sharpness, first, end, states);
-    else
-        collect_kind<Aggregation::kSum>(messages, sharpness, first, end, states);
-}
-
-void join(Aggregation aggregation, float* states, const float* x, const std::int32_t* degree, std::int64_t rows,
-          std::int64_t width, float sharpness, float* joined) {
+void join(float* states, const float* x, const std::int32_t* degree, std::int64_t rows, std::int64_t width,
+          float sharpness, float* joined) {
     const float inverse = 1.0F / sharpness;
     for (std::int64_t row = 0; row < rows; ++row) {
         float* state = states + row * 2 * width;
-        const float own = aggregation == Aggregation::kSum ? static_cast<float>(degree[row]) : 1.0F;
-        const float share = aggregation == Aggregation::kMean ? 1.0F / static_cast<float>(degree[row]) : 1.0F;
         for (std::int64_t k = 0; k < width; k += kWidth) {
             const Vec top = load(state + k);
             const Vec sum = load(state + width + k);
             Vec result = Vec{};
-            if (degree[row] != 0) {
-                if (aggregation == Aggregation::kSmoothMaximum)
-                    result = top + logarithm(sum) * inverse;
-                else
-                    result = aggregation == Aggregation::kMaximum ? top : sum * share;
-                result += load(x + row * width + k) * own;
-            }
+            if (degree[row] != 0) result = top + logarithm(sum) * inverse + load(x + row * width + k);
             store(joined + row * width + k, result);
             store(state + k, all(kNoMessage));
             store(state + width + k, Vec{});
@@ -281,10 +251,6 @@ void add_normed(const float* change, const float* scale, const float* shift, std
     for (std::int64_t row = 0; row < rows; ++row) {
         const float* from = change + row * width;
         float* to = x + row * width;
-        if (scale == nullptr) {
-            for (std::int64_t k = 0; k < width; k += kWidth) store(to + k, load(to + k) + load(from + k));
-            continue;
-        }
         Vec sum = Vec{};
         for (std::int64_t k = 0; k < width; k += kWidth) sum += load(from + k);  // the padding is 0
         const float mean = total_of(sum) * inverse;

@@ -85,7 +85,6 @@ void NetworkShape::check() const {
     };
     require(embedding >= 1 && embedding <= kMostEmbedding, "the embedding's size is out of range");
     require(hidden_layers == 1 || hidden_layers == 2, "expected one or two hidden layers");
-    require(aggregation >= Aggregation::kSmoothMaximum && aggregation <= Aggregation::kMean, "unknown aggregation");
     require(readout >= Readout::kNodes && readout <= Readout::kPairs, "unknown readout");
     require(std::isfinite(sharpness) && sharpness > 0, "expected a sharpness above 0");
     for (const std::int32_t n : arity) require(n >= 1 && n <= kMostArity, "an arity is out of range");
@@ -102,10 +101,8 @@ NetworkWeights::NetworkWeights(const NetworkShape& shape, std::span<const float>
         messages.push_back(reader.perceptron(width, width, shape.hidden_layers));
     }
     update = reader.perceptron(two, one, shape.hidden_layers);
-    if (shape.norm) {
-        scale = reader.vector(one);
-        shift = reader.vector(one);
-    }
+    scale = reader.vector(one);
+    shift = reader.vector(one);
     if (shape.readout == Readout::kPairs)
         objects = reader.perceptron(two, one, shape.hidden_layers);
     else if (shape.object_network)

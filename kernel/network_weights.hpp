@@ -58,11 +58,9 @@ enum class Readout : std::int32_t { kNodes, kGraphs, kPairs };
 struct NetworkShape {
     std::int64_t embedding = 0;
     std::int64_t hidden_layers = 1;
-    Aggregation aggregation = Aggregation::kSmoothMaximum;
     float sharpness = 1;
     Readout readout = Readout::kNodes;
     bool object_network = true;
-    bool norm = true;
     std::vector<std::int32_t> arity;  // of every relation
 
     void check() const;

@@ -318,11 +318,8 @@ void TrainingPass::update_backward(const TrainingWeights& weights, const Chunk& 
     Floats result(kTileRows * both);
     for_tiles(chunk.first, chunk.end, [&](std::int64_t first, std::int64_t rows) {
         const float* gradient = gradient_.data() + first * size;
-        if (weights.scale != nullptr)
-            loops.norm_backward(layer.change.data() + first * size, gradient, weights.scale, rows, size, change.data(),
-                                partial.end, partial.end + size);
-        else
-            std::copy(gradient, gradient + rows * size, change.data());
+        loops.norm_backward(layer.change.data() + first * size, gradient, weights.scale, rows, size, change.data(),
+                            partial.end, partial.end + size);
         loops.mish_parts(layer.inner.data() + first * both, rows * both, active.data(), slope.data());
         loops.add_products(plain(active.data(), both), rows, both, change.data(), size, partial.weight2);
         loops.add_columns(change.data(), rows, size, partial.bias2);
@@ -427,7 +424,6 @@ void TrainingPass::add_gradients(const TrainingGradients& gradients) const {
         transpose(partial.weight2, both, size, turned.data());
         add(turned.data(), both * size, gradients.update2);
         add(partial.bias2, size, gradients.bias2);
-        if (gradients.scale == nullptr) continue;
         add(partial.end, size, gradients.scale);
         add(partial.end + size, size, gradients.shift);
     }

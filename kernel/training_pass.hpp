@@ -1,6 +1,6 @@
 // Training pass: message passing on one batch, layer by layer, that remembers what its gradients need.
 //
-// For networks with one hidden layer per perceptron, the smooth maximum, and an embedding that is a multiple of kLanes.
+// For networks with one hidden layer per perceptron and an embedding that is a multiple of kLanes.
 // Sums run in an order that does not depend on the number of threads. The memory is kept from batch to batch.
 #pragma once
 
@@ -25,7 +25,6 @@ struct TrainingShape {
     std::int64_t nodes = 0;
     std::int64_t embedding = 0;
     float sharpness = 1;
-    bool norm = true;
 };
 
 // Weights, or their gradients. Of a group with `width` = arity * embedding: weights [relations, width, width] as
@@ -43,7 +42,7 @@ struct TrainingArrays {
     Number* bias1 = nullptr;
     Number* update2 = nullptr;  // [embedding, 2 * embedding]
     Number* bias2 = nullptr;
-    Number* scale = nullptr;  // null without norm
+    Number* scale = nullptr;  // of the norm
     Number* shift = nullptr;
 };
 

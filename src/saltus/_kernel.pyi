@@ -232,14 +232,6 @@ def find_node(
 def find_colours(
     task: Task, state: NDArray[np.int64], positive: NDArray[np.int64], negative: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...
-def reduce_segments(
-    values: NDArray[np.floating[Any]],
-    offset: NDArray[np.int32],
-    source: NDArray[np.int32] | None,
-    result: NDArray[np.floating[Any]],
-    maximum: bool,
-    threads: int,
-) -> None: ...
 
 class RelationTables:
     def __init__(
@@ -298,11 +290,9 @@ class Network:
         arity: NDArray[np.int32],
         embedding: int,
         hidden_layers: int,
-        aggregation: int,
         sharpness: float,
         readout: int,
         object_network: bool,
-        norm: bool,
         weights: NDArray[np.float32],
         instructions: str,
     ) -> None: ...
@@ -341,29 +331,3 @@ class TrainingPass:
     def begin_backward(self, gradient: NDArray[np.float32]) -> None: ...
     def backward(self) -> None: ...
     def add_gradients(self, gradients: list[NDArray[np.float32]]) -> None: ...
-
-def mish(x: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], threads: int) -> None: ...
-def mish_backward(
-    x: NDArray[np.floating[Any]], gradient: NDArray[np.floating[Any]], output: NDArray[np.floating[Any]], threads: int
-) -> None: ...
-def smooth_maximum_streamed(
-    values: NDArray[np.floating[Any]], owner: NDArray[np.int32], sharpness: float, joined: NDArray[np.floating[Any]]
-) -> None: ...
-def gather_active(
-    x: NDArray[np.floating[Any]],
-    table: NDArray[np.floating[Any]],
-    index: NDArray[np.int32],
-    biases: NDArray[np.floating[Any]],
-    residual: NDArray[np.floating[Any]],
-    active: NDArray[np.floating[Any]],
-    threads: int,
-) -> None: ...
-def smooth_maximum(
-    values: NDArray[np.floating[Any]],
-    offset: NDArray[np.int32],
-    source: NDArray[np.int32],
-    sharpness: float,
-    joined: NDArray[np.floating[Any]],
-    share: NDArray[np.floating[Any]] | None,
-    threads: int,
-) -> None: ...

@@ -204,7 +204,7 @@ CASES = [
     Case("short weights", weights(lambda t: t.update({"norm.bias": t["norm.bias"][1:]})), PLAN, 31, "norm.bias: exp"),
     Case("infinite weight", content(SOUND[:-4] + b"\0\0\x80\x7f"), PLAN, 31, "some are not finite numbers"),
     Case("giant embedding", GIANT, PLAN, 31, "embedding is 1000000000, expected at most 1,024"),
-    Case("sharpness NaN", changed(lambda d: d["model"].update(sharpness=NAN)), PLAN, 31, "expected a finite number"),
+    Case("sharpness NaN", changed(lambda d: d["model"].update(sharpness=NAN)), PLAN, 31, "this version does not have"),
     Case("vocabulary", changed(lambda d: d["vocabulary"].append(7)), SHOW, 31, "vocabulary: bad relation"),
     Case("another vocabulary", changed(lambda d: d["vocabulary"][0].__setitem__(0, "x")), PLAN, 31, "vocabulary: not"),
     Case("signature", changed(lambda d: d["domain"].update(schemas=[""])), PLAN, 31, "domain.schemas: expected a line"),

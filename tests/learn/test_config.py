@@ -49,7 +49,6 @@ PAPER_TEXT = {
     "model.hidden_layers": 2,  # "Each MLP consists of two hidden layers with Mish activations"
     "model.object_network": False,  # Q = MLP(f(o_s'), sum of f(o))
     "model.embedding": 32,
-    "model.aggregation": "smooth-max",
     "training.learning_rate": 1e-3,
     "training.learning_rate_end": 1e-5,
     "training.learning_rate_episodes": 300,
@@ -76,8 +75,6 @@ PAPER_TEXT = {
 
 AUTHORS_SCRIPT = {
     "model.layers": 60,
-    "model.sharpness": 12.0,
-    "model.norm": True,
     "training.layers_least": 30,
     "training.clip": 0.0,
     "training.bootstrap": "mellowmax",

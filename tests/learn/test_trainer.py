@@ -505,7 +505,7 @@ def hours() -> Iterator[float]:
 
 
 def test_a_loss_that_is_no_number_is_an_error() -> None:
-    settings = [*SHORT, "learning_rate=1e30", "norm=false"]
+    settings = [*SHORT, "learning_rate=1e30"]
     trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3), seed=0)
     with pytest.raises(ConfigurationError, match="learning_rate"):
         list(trainer.train())

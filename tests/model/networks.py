@@ -10,16 +10,11 @@ ARITIES = (1, 2, 2, 3, 1, 3, 2, 4, 5)
 
 
 def network_of(
-    encoding: str,
-    aggregation: str = "smooth-max",
-    *,
-    seed: int = 0,
-    arities: tuple[int, ...] = ARITIES,
-    **fields: object,
+    encoding: str, *, seed: int = 0, arities: tuple[int, ...] = ARITIES, **fields: object
 ) -> RelationalNetwork:
     """A small network in float64."""
     torch.manual_seed(seed)
-    spec = ModelSpec(**{"embedding": 8, "layers": 3, "aggregation": aggregation, **fields})  # type: ignore[arg-type]
+    spec = ModelSpec(**{"embedding": 8, "layers": 3, **fields})  # type: ignore[arg-type]
     return RelationalNetwork(arities, encoding, spec).double()
 
 

@@ -1,4 +1,4 @@
-"""The engine against its PyTorch twin: every encoding, aggregation and option, every instruction set, real trees."""
+"""The engine against its PyTorch twin: every encoding and option, every instruction set, real trees."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from saltus.domains.generated import generated_task
 from saltus.errors import ConfigurationError, PolicyError
 from saltus.graph import ENCODINGS
 from saltus.lookahead import Situation
-from saltus.model import AGGREGATIONS, RelationalNetwork, make_layout
+from saltus.model import RelationalNetwork, make_layout
 from saltus.model.engine import INSTRUCTIONS, INSTRUCTIONS_VARIABLE, Engine
 from saltus.model.policy_file import load_policy_file
 from saltus.model.torch_scorer import TorchScorer
@@ -60,14 +60,13 @@ def assert_same(network: RelationalNetwork, batch: RandomBatch, instructions: st
 
 
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
-@pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("encoding", sorted(ENCODINGS))
-def test_engine_equals_twin(encoding: str, aggregation: str, instructions: str) -> None:
+def test_engine_equals_twin(encoding: str, instructions: str) -> None:
     """1e-5 of the largest value: float32 against float64."""
     if not is_available(instructions):
         pytest.skip(f"this machine has no {instructions}")
     for seed in range(4):
-        assert_same(network_of(encoding, aggregation, seed=seed), random_batch(seed, ARITIES, encoding), instructions)
+        assert_same(network_of(encoding, seed=seed), random_batch(seed, ARITIES, encoding), instructions)
 
 
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
@@ -75,16 +74,13 @@ def test_engine_equals_twin(encoding: str, aggregation: str, instructions: str) 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"norm": False},
         {"hidden_layers": 2},
         {"object_network": False},
-        {"hidden_layers": 2, "object_network": False, "norm": False, "aggregation": "mean"},
+        {"hidden_layers": 2, "object_network": False},
         {"embedding": 1},
         {"embedding": 17},
         {"embedding": 32, "layers": 10},
         {"embedding": 48, "layers": 1},
-        {"sharpness": 0.5},
-        {"sharpness": 200.0},
     ],
     ids=str,
 )
@@ -96,22 +92,36 @@ def test_engine_equals_twin_for_every_option(encoding: str, fields: dict[str, ob
         assert_same(network_of(encoding, seed=seed, **fields), batch, instructions)  # type: ignore[arg-type]
 
 
-@given(st.integers(0, 10**6), st.sampled_from(sorted(ENCODINGS)), st.sampled_from(AGGREGATIONS))
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
+@pytest.mark.parametrize("size", [0.05, 20.0])
+def test_small_and_large_messages(size: float, instructions: str) -> None:
+    """Smooth maxima far from the maximum and next to it, and sums that would overflow relative to the first message."""
+    if not is_available(instructions):
+        pytest.skip(f"this machine has no {instructions}")
+    for seed in range(2):
+        network = network_of("ad", seed=seed)
+        with torch.no_grad():
+            for part in network.message_weights():
+                for weight in (part.weight2, part.bias2):
+                    weight.mul_(size)
+        assert_same(network, random_batch(seed, ARITIES, "ad", atoms=200, nodes=60), instructions)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(sorted(ENCODINGS)))
 @settings(max_examples=25)
-def test_engine_equals_twin_on_many_batches(seed: int, encoding: str, aggregation: str) -> None:
+def test_engine_equals_twin_on_many_batches(seed: int, encoding: str) -> None:
     """Few atoms and small graphs: silent nodes, one-node graphs, relations without atoms."""
-    network = network_of(encoding, aggregation, seed=seed, norm=bool(seed % 2))
+    network = network_of(encoding, seed=seed)
     assert_same(network, random_batch(seed, ARITIES, encoding, graphs=2, atoms=3, nodes=3))
 
 
-@pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("encoding", ["ad", "ext", "int"])
-def test_threads_change_no_bit(encoding: str, aggregation: str) -> None:
+def test_threads_change_no_bit(encoding: str) -> None:
     """Large enough for several threads to be used; graphs with many atoms per node and with few."""
     for nodes, atoms in ((400, 3000), (4000, 3000)):
         batch = random_batch(1, ARITIES, encoding, graphs=4, atoms=atoms, nodes=nodes)
         assert len(batch.arguments) > 1 << 14
-        network = network_of(encoding, aggregation, layers=2)
+        network = network_of(encoding, layers=2)
         engine = engine_of(network)
         wanted = engine.q_values(batch, threads=1)
         for threads in (2, 5):
@@ -135,10 +145,9 @@ def copies_of(batch: RandomBatch, copies: int) -> RandomBatch:
     )
 
 
-@pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_equal_atoms_send_equal_messages(aggregation: str) -> None:
+def test_equal_atoms_send_equal_messages() -> None:
     """Their messages are computed once: each copy of a graph gets the same bits, on one thread and on several."""
-    network = network_of("ad", aggregation, layers=5)
+    network = network_of("ad", layers=5)
     batch = random_batch(4, ARITIES, "ad", graphs=1, atoms=60, nodes=30)
     copies = copies_of(batch, 200)
     assert len(copies.arguments) > 1 << 14
@@ -207,7 +216,7 @@ def test_layers_of_a_call() -> None:
 @pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("path", sorted(POLICIES.glob("*.safetensors")), ids=lambda path: path.stem)
 def test_bundled_policies_on_real_trees(path: Path, instructions: str) -> None:
-    """Along rollouts: 1e-4 from the fast pass of PyTorch, and the same decision unless two Q-values are that close."""
+    """Along rollouts: 1e-4 from the twin, and the same decision unless two Q-values are that close."""
     if not is_available(instructions):
         pytest.skip(f"this machine has no {instructions}")
     file = load_policy_file(path)

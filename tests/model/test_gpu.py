@@ -8,7 +8,7 @@ from tests.model.networks import assert_close, network_of, results
 from tests.model.random_graphs import random_batch
 
 from saltus.graph import ENCODINGS
-from saltus.model import AGGREGATIONS, make_layout
+from saltus.model import make_layout
 from saltus.model.recorded_pass import recorded_pass
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
@@ -18,17 +18,15 @@ MIXED = (*FUSED, 5)
 
 
 @pytest.mark.parametrize("arities", [FUSED, MIXED], ids=["fused", "mixed"])
-@pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("encoding", sorted(ENCODINGS))
-def test_gpu_equals_plain(encoding: str, aggregation: str, arities: tuple[int, ...]) -> None:
-    """Float32 on the GPU against float64 of the plain twin on the CPU: 1e-4 for values and all gradients."""
+def test_gpu_equals_plain(encoding: str, arities: tuple[int, ...]) -> None:
+    """Float32 on the GPU against float64 of the plain twin on the CPU: 1e-4 for values and all gradients. Networks with
+    relations of five arguments use the plain twin there, too."""
     for seed, atoms in ((0, 200), (1, 30), (2, 2)):
-        network = network_of(encoding, aggregation, seed=seed, arities=arities, embedding=32)
+        network = network_of(encoding, seed=seed, arities=arities, embedding=32)
         batch = random_batch(seed, arities, encoding, atoms=atoms)
         wanted = results(network, batch, plain=True)
         found = results(network.float().cuda(), batch, plain=False, device="cuda")
-        if aggregation == "max":  # rounding decides which of two equal messages is the maximum: values only
-            wanted, found = wanted[:2], found[:2]
         assert_close([part.double().cpu() for part in found], wanted, 1e-4)
 
 

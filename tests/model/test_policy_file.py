@@ -38,7 +38,7 @@ def make_policy(encoding: EncodingSpec | None = None) -> PolicyFile:
     encoding = encoding or EncodingSpec()
     domain = domain_of("blocksworld")
     arities = tuple(relation.arity for relation in Vocabulary.of(domain, encoding))
-    network = RelationalNetwork(arities, encoding.kind, ModelSpec(layers=4, aggregation="max"))
+    network = RelationalNetwork(arities, encoding.kind, ModelSpec(layers=4))
     kind = encoding.default_lookahead
     trees, play = TreeSpec(kind=kind, capacity=7), PlaySpec(dead_ends=True, roles=5)
     return PolicyFile.of(network, domain, encoding, trees, {"domain": "blocksworld"}, play=play)

@@ -86,7 +86,7 @@ def refused(path: Path, content: bytes) -> str:
 @pytest.mark.parametrize("switch", [True, False])
 def test_shapes_are_those_of_the_network(kind: str, hidden_layers: int, switch: bool) -> None:
     arities = (2, 1, 3, 1, 2, 1)
-    spec = ModelSpec(embedding=6, norm=switch, object_network=switch, hidden_layers=hidden_layers)
+    spec = ModelSpec(embedding=6, object_network=switch, hidden_layers=hidden_layers)
     network = RelationalNetwork(arities, kind, spec)
     assert weight_shapes(arities, kind, spec) == {name: tuple(w.shape) for name, w in network.state_dict().items()}
 
@@ -109,12 +109,14 @@ CHANGES: list[tuple[str, object, str]] = [
     ("model.layers", 10**9, "model: layers is 1000000000, expected at most 1,000"),
     ("model.embedding", 10**9, "model: embedding is 1000000000, expected at most 1,024"),
     ("model.embedding", 1024, "weights messages.0.weight1: expected F16 or F32 "),
-    ("model.sharpness", float("nan"), "model.sharpness: expected a finite number, found NaN"),
-    ("model.sharpness", float("inf"), "model.sharpness: expected a finite number, found Infinity"),
-    ("model.sharpness", 10**400, "model.sharpness: expected a finite number, found 1000"),
-    ("model.sharpness", 0, "model: sharpness is 0.0, expected more than 0"),
-    ("model.norm", "yes", 'model.norm: expected true or false, found "yes"'),
-    ("model.aggregation", None, "model.aggregation: expected a text, found null"),
+    ("model.object_network", "yes", 'model.object_network: expected true or false, found "yes"'),
+    ("model.precision", None, "model.precision: expected a text, found null"),
+    ("model.sharpness", float("nan"), "model.sharpness=NaN, which this version does not have: it is always 12.0"),
+    ("model.sharpness", 10**400, "model.sharpness=1000"),
+    ("model.sharpness", 13, "made with model.sharpness=13, which this version does not have"),
+    ("model.norm", False, "made with model.norm=false, which this version does not have"),
+    ("model.aggregation", "max", 'made with model.aggregation="max", which this version does not have'),
+    ("model.aggregation", [], "made with model.aggregation=[], which this version does not have"),
     ("model.colour", 3, "model: unknown field 'colour'"),
     ("encoding.kind", "abc", "encoding: kind is 'abc', expected one of "),
     ("encoding.kind", "ext", "weights objects.first.weight: expected"),
@@ -146,6 +148,9 @@ CHANGES: list[tuple[str, object, str]] = [
     ("cost", {"unit": "steps"}, "cost: unit is 'steps', expected one of jumps, actions, costs"),
     ("cost", {"scale": 0}, "cost: scale is 0.0, expected a finite number above 0"),
     ("cost", {"scale": "1"}, "cost.scale: expected a finite number, found"),
+    ("cost", {"scale": float("nan")}, "cost.scale: expected a finite number, found NaN"),
+    ("cost", {"scale": float("inf")}, "cost.scale: expected a finite number, found Infinity"),
+    ("cost", {"scale": 10**400}, "cost.scale: expected a finite number, found 1000"),
     ("cost", {"colour": 1}, "cost: unknown field 'colour'"),
     ("version", "1", "version: expected a whole number"),
     ("version", -1, "version: expected a whole number"),
@@ -249,6 +254,21 @@ def test_every_field_of_trees_and_play_is_kept(tmp_path: Path) -> None:
 def test_damaged_files_of_version_1(tmp_path: Path, changed: dict[str, object], message: str) -> None:
     header, description, tensors = split(OLDER)
     assert message in refused(tmp_path / "p", join(header, {**description, **changed}, tensors))
+
+
+def test_fields_of_earlier_versions_are_left_out(tmp_path: Path) -> None:
+    """With the value that all networks have now; whole numbers are floats."""
+    header, description, tensors = split()
+    assert {"aggregation", "sharpness", "norm"} <= description["model"].keys()
+    wanted = read_description(ROOT / "examples" / "blocksworld" / "untrained.safetensors").model
+    assert wanted == ModelSpec(embedding=8)
+    description["model"]["sharpness"] = 12
+    (tmp_path / "p").write_bytes(join(header, description, tensors))
+    assert read_description(tmp_path / "p").model == wanted
+    for key in ("aggregation", "sharpness", "norm"):
+        del description["model"][key]
+    (tmp_path / "p").write_bytes(join(header, description, tensors))
+    assert read_description(tmp_path / "p").model == wanted
 
 
 def test_weights_that_are_not_finite(tmp_path: Path) -> None:

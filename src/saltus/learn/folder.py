@@ -36,6 +36,7 @@ from saltus.learn.trainer import Trainer
 from saltus.model.description import training_seconds
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.model.schema import read_value
+from saltus.model.spec import without_older
 from saltus.model.tensor_file import DamageError, open_plain, parse_json, read_header
 from saltus.policy.catalogue import RUN_POLICY, numbered_files, policy_name
 
@@ -177,6 +178,7 @@ class RunFolder:
             start = read_value(Start | None, values.pop("start", None), "start")
             for section in values:
                 read_value(dict, values[section], section)
+            values["model"] = without_older(values.get("model", {}))
             return RunDescription(problems, seed, configuration_of(from_older(values)), start)
         except (DamageError, ConfigurationError) as error:
             raise InputError(f"{path}: damaged: {error}") from error

@@ -15,12 +15,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if TYPE_CHECKING:
     from saltus.model.layout import Layout, make_layout
     from saltus.model.rgnn import RelationalNetwork, Scores
-    from saltus.model.spec import AGGREGATIONS, ModelSpec
+    from saltus.model.spec import ModelSpec
 
-__all__ = ["AGGREGATIONS", "Layout", "ModelSpec", "RelationalNetwork", "Scores", "make_layout"]
+__all__ = ["Layout", "ModelSpec", "RelationalNetwork", "Scores", "make_layout"]
 
 if not TYPE_CHECKING:
     __getattr__ = names_later(
         __name__,
-        {"layout": "Layout make_layout", "rgnn": "RelationalNetwork Scores", "spec": "AGGREGATIONS ModelSpec"},
+        {"layout": "Layout make_layout", "rgnn": "RelationalNetwork Scores", "spec": "ModelSpec"},
     )

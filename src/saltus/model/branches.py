@@ -20,13 +20,9 @@ _STREAMS: dict[tuple[int, int, int, bool], torch.cuda.Stream] = {}
 and kept."""
 
 
-URGENT = -1
-"""Priority of streams whose work goes first where that of several streams waits; the others have 0."""
-
-
 def urgent_stream(device: torch.device | None = None) -> torch.cuda.Stream:
-    """A stream whose work goes first."""
-    return torch.cuda.Stream(device, priority=URGENT)
+    """A stream whose work goes first where that of several streams waits."""
+    return torch.cuda.Stream(device, priority=-1)
 
 
 class Branch:

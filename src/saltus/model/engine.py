@@ -17,7 +17,8 @@ from saltus import _kernel
 from saltus.errors import ConfigurationError, shorten
 from saltus.graph import ENCODINGS, Candidate
 from saltus.model.schema import MAPS, weight_shapes
-from saltus.model.spec import AGGREGATIONS, ModelSpec
+from saltus.model.spec import ModelSpec
+from saltus.model.values import SHARPNESS
 from saltus.model.weights import load_weights
 
 if TYPE_CHECKING:
@@ -63,11 +64,9 @@ class Engine:
                 np.array(self.arities, np.int32),
                 spec.embedding,
                 spec.hidden_layers,
-                AGGREGATIONS.index(spec.aggregation),
-                spec.sharpness,
+                SHARPNESS,
                 READOUTS[self.parts.candidate],
                 spec.object_network,
-                spec.norm,
                 flat,
                 instructions,
             )
@@ -156,8 +155,7 @@ def _flat_weights(
             pieces.extend([weights[f"{name}.{step}.weight"].T, weights[f"{name}.{step}.bias"]])
 
     add_perceptron("update")
-    if spec.norm:
-        pieces += [weights["norm.weight"], weights["norm.bias"]]
+    pieces += [weights["norm.weight"], weights["norm.bias"]]
     if "objects.first.weight" in shapes:
         add_perceptron("objects")
     add_perceptron("readout")

@@ -2,11 +2,11 @@
 
 Takes a network, a layout and the weights in the order of `message_passing_weights`, gives embeddings and gradients.
 Trees of small problems have many relations with few atoms each: PyTorch spends most of a step on starting operations, a
-dozen per relation and layer. Here a layer is one call, whose memory is kept from step to step. `MessagePassing` is the
-twin: the two differ in the order of sums.
+dozen per relation and layer. Here a layer is one call, whose memory is kept from step to step. `plain.py` is the twin:
+the two differ in the order of sums.
 
-Cost: a step takes a third to a sixth of the twin's time with an embedding of 16 (`benchmarks/cpu_step.py`). Memory:
-three rows of the embedding's size per slot and layer, as there.
+Cost: a step takes about a sixth of the twin's time with an embedding of 16 (`benchmarks/cpu_step.py`). Memory: three
+rows of the embedding's size per slot and layer.
 """
 
 from __future__ import annotations
@@ -20,35 +20,27 @@ from torch import Tensor
 
 from saltus import _kernel
 from saltus.model.layout import Layout
+from saltus.model.values import MOST_BYTES, SHARPNESS
 
 if TYPE_CHECKING:
     from saltus.model.rgnn import RelationalNetwork
-
-LANES = 16
-"""An embedding is a multiple of this."""
 
 INSTRUCTIONS = ""
 """Instruction set of the kernel's loops; empty for the fastest that the machine has."""
 
 _FREE: list[_kernel.TrainingPass] = []
-"""Passes that nobody uses at the moment, with their memory: new memory would have to be paged in."""
+"""At most two passes that nobody uses at the moment, with their memory: new memory would have to be paged in. Those of
+a step follow each other and need one; a test of the loss may need two."""
 
 atexit.register(_FREE.clear)  # the kernel's objects must not outlive it
-
-MOST_FREE = 2
-"""Passes that are kept. Those of a step follow each other and need one; a test of the loss may need two."""
-
-MOST_BYTES = 500_000_000
-"""Memory of a pass above which it is not kept."""
 
 
 def is_trained_by_kernel(network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...]) -> bool:
     """Whether the kernel passes messages: if the network asks for it, and is one that the kernel knows."""
-    spec = network.spec
     return (
         network.trained_by_kernel
-        and spec.aggregation == "smooth-max"
-        and spec.embedding % LANES == 0
+        and network.spec.hidden_layers == 1
+        and network.spec.embedding % 16 == 0  # the kernel's vectors
         and layout.slot_offset.device.type == "cpu"
         and all(weight.dtype == torch.float32 and weight.is_contiguous() for weight in weights)
     )
@@ -57,7 +49,7 @@ def is_trained_by_kernel(network: RelationalNetwork, layout: Layout, weights: tu
 class KernelPass:
     """One pass of a network over one batch. Without `keep` it has no gradients."""
 
-    def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...], *, keep: bool) -> None:
+    def __init__(self, network: RelationalNetwork, layout: Layout, weights: tuple[Tensor, ...], keep: bool) -> None:
         self.weights = weights
         self.keep = keep
         self.before_layer = network.before_layer
@@ -69,7 +61,7 @@ class KernelPass:
             self._pass = _kernel.TrainingPass(INSTRUCTIONS)
         self._pass.begin(
             *self.shape,
-            network.spec.sharpness,
+            SHARPNESS,
             [(group.index.numpy(), np.array(group.row_offset, np.int64)) for group in layout.groups],
             [weight.detach().numpy() for weight in weights],
             keep,
@@ -104,6 +96,6 @@ class KernelPass:
             self.before_layer()
 
     def _give_back(self) -> None:
-        if len(_FREE) < MOST_FREE and self._pass.bytes <= MOST_BYTES:
+        if len(_FREE) < 2 and self._pass.bytes <= MOST_BYTES:
             _FREE.append(self._pass)
         del self._pass

@@ -15,6 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from saltus.model.values import PIECE, TILE
+
 
 class BatchArrays(Protocol):
     """The arrays of a `saltus.graph.GraphBatch` that the model reads."""
@@ -74,13 +76,6 @@ class Group:
     """int64 [relations + 1]: first piece of each relation."""
 
 
-TILE = 64
-"""Rows that the CUDA kernels process at a time."""
-
-PIECE = 512
-"""Rows whose contribution to the gradients of the weights is summed by one CUDA program."""
-
-
 @dataclass(frozen=True)
 class Layout:
     """A graph batch on a device."""
@@ -91,14 +86,6 @@ class Layout:
     groups: tuple[Group, ...]
     slot_offset: Tensor
     """int32 [nodes + 1]: first slot of each node."""
-    slot_node: Tensor
-    """int32 [slots]: target node of each slot."""
-    slot_source: Tensor
-    """int32 [slots]: position of each slot in group order: group by group, row by row, argument by argument."""
-    message_node: Tensor
-    """int32 [slots]: target node of each message, in group order."""
-    degree: Tensor
-    """int32 [nodes]: number of messages to each node."""
     object_node: Tensor
     """int64: object nodes, graph by graph."""
     object_graph: Tensor
@@ -139,29 +126,21 @@ class Layout:
 
 def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
     """Layout, on the CPU, of a batch whose relations have these arities."""
-    slots = len(batch.arguments)
     groups = tuple(
         _make_group(batch, arity, tuple(i for i, n in enumerate(arities) if n == arity))
         for arity in sorted(set(arities))
     )
-    source = np.empty(slots, np.int32)
-    source[np.concatenate([group.position.numpy().reshape(-1) for group in groups])] = np.arange(slots, dtype=np.int32)
     counts = batch.object_count.astype(np.int64)
     object_offset = np.concatenate([[0], np.cumsum(counts)])
     object_graph = np.repeat(np.arange(batch.graph_count), counts)
     inside = np.arange(int(counts.sum())) - object_offset[object_graph]
     object_node = batch.graph_offset[object_graph] + inside
-    degrees = np.diff(batch.slot_offset)
     return Layout(
         node_count=batch.node_count,
         graph_count=batch.graph_count,
-        slot_count=slots,
+        slot_count=len(batch.arguments),
         groups=groups,
         slot_offset=torch.from_numpy(np.ascontiguousarray(batch.slot_offset)),
-        slot_source=torch.from_numpy(source),
-        message_node=torch.cat([group.index.reshape(-1) for group in groups]),
-        degree=torch.from_numpy(degrees.astype(np.int32)),
-        slot_node=torch.from_numpy(np.repeat(np.arange(batch.node_count, dtype=np.int32), degrees)),
         object_node=torch.from_numpy(object_node.astype(np.int64)),
         object_graph=torch.from_numpy(object_graph.astype(np.int64)),
         object_offset=torch.from_numpy(object_offset.astype(np.int32)),

@@ -20,19 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saltus import _kernel
-from saltus.model.layout import PIECE, TILE, BatchArrays, Group, Layout
-
-MOST_BUCKETS = 8
-SPARE = 1.2
-"""How much larger a new bucket is than the batch it was made for."""
-
-WASTE = 2.0
-"""A bucket with more than this many times the messages of a batch is not used for it, unless no more buckets can be
-made."""
-
-ALIGNMENT = 16
-"""Alignment of arrays in bytes, which Triton's kernels assume."""
-
+from saltus.model.layout import BatchArrays, Group, Layout
+from saltus.model.values import MOST_BUCKETS, PIECE, TILE, WASTE
 
 GroupedRelations = tuple[tuple[int, tuple[int, ...]], ...]
 """Arity and relations of each group of a layout, by ascending arity."""
@@ -50,8 +39,8 @@ def grouped_relations(arities: tuple[int, ...]) -> GroupedRelations:
 
 
 def with_room(size: int) -> int:
-    """A larger multiple of 16: room for batches that are a little larger."""
-    return int(size * SPARE) // 16 * 16 + 16
+    """A larger multiple of 16: room for batches that are a fifth larger."""
+    return int(size * 1.2) // 16 * 16 + 16
 
 
 @dataclass(frozen=True)
@@ -145,7 +134,7 @@ View = Callable[[int, int, Any, tuple[int, ...]], Array]
 
 
 class Cutter(Generic[Array]):
-    """Cuts arrays from a block of bytes, one after another and aligned."""
+    """Cuts arrays from a block of bytes, one after another, at multiples of 16 bytes, as Triton's kernels assume."""
 
     def __init__(self, view: View[Array]) -> None:
         self._view = view
@@ -155,7 +144,7 @@ class Cutter(Generic[Array]):
     def take(self, kind: Any, *shape: int) -> Array:
         """The next array, of a NumPy type and a shape."""
         start, length = self.used, prod(shape) * np.dtype(kind).itemsize
-        self.used += -(-length // ALIGNMENT) * ALIGNMENT
+        self.used += -(-length // 16) * 16
         return self._view(start, length, kind, shape)
 
 
@@ -324,10 +313,6 @@ def empty_layout(relations: GroupedRelations) -> Layout:
         slot_count=0,
         groups=groups,
         slot_offset=start,
-        slot_node=i4,
-        slot_source=i4,
-        message_node=i4,
-        degree=i4,
         object_node=i8,
         object_graph=i8,
         object_offset=start,
@@ -364,10 +349,6 @@ def padded_layout(size: LayoutSize, relations: GroupedRelations, arrays: LayoutA
         slot_count=size.slots,
         groups=groups,
         slot_offset=arrays.slot_offset,
-        slot_node=nothing,
-        slot_source=nothing,
-        message_node=nothing,
-        degree=nothing,
         object_node=arrays.object_node,
         object_graph=arrays.object_graph,
         object_offset=arrays.object_offset,
@@ -430,7 +411,7 @@ class Buckets(Generic[SizeT, Resident]):
         fitting = [(entry.size.slots, number) for number, entry in self._known.items() if size.fits(entry.size)]
         if fitting:
             slots, number = min(fitting)
-            if slots <= WASTE * SPARE * size.slots or len(self._known) == MOST_BUCKETS:
+            if slots <= WASTE * size.slots or len(self._known) == MOST_BUCKETS:
                 self._known.move_to_end(number)
                 return self._known[number]
         return None

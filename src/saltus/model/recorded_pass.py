@@ -31,9 +31,7 @@ from saltus.model.padding import (
     spans_of,
 )
 from saltus.model.rgnn import RelationalNetwork
-
-MOST_SLOTS = 200_000
-"""Messages per layer of the largest batch that is padded."""
+from saltus.model.values import MOST_SLOTS
 
 
 @dataclass(frozen=True, eq=False)

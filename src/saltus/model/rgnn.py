@@ -9,7 +9,7 @@ Departure: every network has one hidden layer (`ModelSpec.hidden_layers`; the pa
 objects goes through one of its own before the readout (`ModelSpec.object_network`; the paper's formula: none). Both
 are as in the authors' code, on which the paper builds.
 
-`message_passing.py` holds the fast layers, `plain.py` the slow twin with the same weights.
+`message_passing.py` finds the fastest pass through the layers, `plain.py` is the slow twin with the same weights.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from saltus.graph import ENCODINGS, Candidate
 from saltus.model.layout import Layout
 from saltus.model.message_passing import pass_messages
 from saltus.model.plain import plain_pass_messages
+from saltus.model.schema import MAPS
 from saltus.model.segments import segment_sum, spread
 from saltus.model.spec import ModelSpec
 
@@ -41,54 +42,51 @@ class Scores:
 
 
 class MessageWeights(nn.Module):
-    """Message networks of all relations of one arity: linear maps of the size of the input, with Mish in between."""
+    """Message networks of all relations of one arity: linear maps of the size of the input, with Mish in between.
+
+    Map i has the weights `weight{i}` [relations, in, out] and `bias{i}` [relations, out], counted from 1.
+    """
 
     def __init__(self, relations: int, arity: int, embedding: int, hidden_layers: int = 1) -> None:
         super().__init__()
         size = arity * embedding
         bound = 1 / math.sqrt(size)
-
-        def parameter(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
-
-        self.weight1 = parameter(relations, size, size)  # [relations, in, out]
-        self.bias1 = parameter(relations, size)
-        self.weight2 = parameter(relations, size, size)
-        self.bias2 = parameter(relations, size)
-        self.weight3 = parameter(relations, size, size) if hidden_layers == 2 else None
-        self.bias3 = parameter(relations, size) if hidden_layers == 2 else None
+        for i in range(1, hidden_layers + 2):
+            for name, shape in (("weight", (relations, size, size)), ("bias", (relations, size))):
+                self.register_parameter(f"{name}{i}", nn.Parameter(torch.empty(shape).uniform_(-bound, bound)))
 
     def output(self, number: int, arguments: Tensor) -> Tensor:
         """Messages [rows, size] of one relation, by the number of its network, without the residual."""
-        x = torch.addmm(self.bias1[number], arguments, self.weight1[number])
-        x = torch.addmm(self.bias2[number], functional.mish(x), self.weight2[number])
-        if self.weight3 is not None and self.bias3 is not None:
-            x = torch.addmm(self.bias3[number], functional.mish(x), self.weight3[number])
+        weights = list(self.parameters())
+        x = arguments
+        for i in range(0, len(weights), 2):
+            x = torch.addmm(weights[i + 1][number], functional.mish(x) if i else x, weights[i][number])
         return x
 
 
 class Perceptron(nn.Module):
-    """Linear maps with Mish in between; the hidden layers have the size of the input."""
+    """Linear maps, named as `MAPS` says, with Mish in between; the hidden layers have the size of the input."""
+
+    first: nn.Linear
 
     def __init__(self, inputs: int, outputs: int, hidden_layers: int = 1) -> None:
         super().__init__()
-        self.first = nn.Linear(inputs, inputs)
-        self.second = nn.Linear(inputs, outputs if hidden_layers == 1 else inputs)
-        self.third = nn.Linear(inputs, outputs) if hidden_layers == 2 else None
+        for i in range(hidden_layers + 1):
+            self.add_module(MAPS[i], nn.Linear(inputs, inputs if i < hidden_layers else outputs))
 
     def forward(self, x: Tensor) -> Tensor:
         """[rows, inputs] to [rows, outputs]"""
-        result: Tensor = self.second(functional.mish(self.first(x)))
-        if self.third is not None:
-            result = self.third(functional.mish(result))
-        return result
+        for i, linear in enumerate(self.children()):
+            x = linear(functional.mish(x) if i else x)
+        return x
 
 
 class RelationalNetwork(nn.Module):
     """Network for the arities of a vocabulary and the readout of an encoding."""
 
     before_layer: Callable[[], None] | None = None
-    """Called before every layer, forward and backward; what it raises ends the pass. For networks on a CPU."""
+    """Called before every layer, by the kernel also on the way back; what it raises ends the pass. For networks on a
+    CPU."""
     trained_by_kernel: bool = False
     """Whether the kernel passes messages, forward and backward, where it can: on a CPU."""
 
@@ -103,7 +101,7 @@ class RelationalNetwork(nn.Module):
             MessageWeights(self.arities.count(arity), arity, size, hidden) for arity in sorted(set(self.arities))
         )
         self.update = Perceptron(2 * size, size, hidden)
-        self.norm = nn.LayerNorm(size) if spec.norm else None
+        self.norm = nn.LayerNorm(size)
         self.objects: nn.Module
         if self.parts.candidate is Candidate.PAIR:
             self.objects = Perceptron(2 * size, size, hidden)
@@ -115,8 +113,7 @@ class RelationalNetwork(nn.Module):
     def forward(self, layout: Layout, layers: int | None = None, *, plain: bool = False) -> Scores:
         """Scores of a batch after `layers` layers (default: as specified); `plain` uses the slow twin."""
         layers = layers if layers is not None else self.spec.layers
-        slow = plain or not self.spec.has_fast_pass
-        embedding = (plain_pass_messages if slow else pass_messages)(self, layout, layers)  # [nodes, embedding]
+        embedding = (plain_pass_messages if plain else pass_messages)(self, layout, layers)  # [nodes, embedding]
         return Scores(
             self._values(embedding, layout), self.depth(embedding.index_select(0, layout.depth_node)).squeeze(-1)
         )

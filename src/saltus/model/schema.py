@@ -19,16 +19,14 @@ from saltus.graph import ENCODINGS, Candidate, EncodingSpec, Vocabulary
 from saltus.graph.encodings import method_name
 from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec
 from saltus.lookahead.spec import PLAY, split_older
-from saltus.model.spec import ModelSpec
+from saltus.model.spec import ModelSpec, without_older
 from saltus.model.tensor_file import DamageError, Header, TensorEntry, kind_of, parse_json
+from saltus.model.values import MAX_ARITY, MAX_RELATIONS
 from saltus.pddl.signature import AXIOM_START, KINDS, SCHEMA_START, Signature
 
 FORMAT = "saltus-policy"
 VERSION = 2
 """Of the format. In version 1, `lookahead` held the keys of `play`, too."""
-
-MAX_RELATIONS = 100_000
-MAX_ARITY = 1000
 
 WEIGHT_KINDS = ("F16", "F32")
 """Types of weights that are read; `save_policy` writes no others."""
@@ -117,6 +115,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
     lookahead = read_spec(TreeSpec, values["lookahead"], "lookahead")
     try:
         encoding.check_lookahead(lookahead.kind)
+        model = without_older(values["model"])
     except ConfigurationError as error:
         raise DamageError(str(error)) from None
     if not isinstance(values["record"], dict):
@@ -124,7 +123,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
     return PolicyDescription(
         encoding,
         lookahead,
-        read_spec(ModelSpec, values["model"], "model"),
+        read_spec(ModelSpec, model, "model"),
         _vocabulary(values["vocabulary"]),
         read_signature(values["domain"]),
         values["record"],
@@ -256,6 +255,4 @@ def weight_shapes(arities: Sequence[int], encoding: str, spec: ModelSpec) -> dic
         for step in range(spec.hidden_layers + 1):
             place, rows = f"{name}.{MAPS[step]}", outputs if step == spec.hidden_layers else inputs
             shapes |= {f"{place}.weight": (rows, inputs), f"{place}.bias": (rows,)}
-    if spec.norm:
-        shapes |= {"norm.weight": (size,), "norm.bias": (size,)}
-    return shapes | {"depth.weight": (1, size)}
+    return shapes | {"norm.weight": (size,), "norm.bias": (size,), "depth.weight": (1, size)}

@@ -18,14 +18,8 @@ from io import BufferedReader
 from typing import IO, Any
 
 from saltus.errors import shorten
+from saltus.model.values import MAX_DEPTH, MAX_HEADER
 
-MAX_HEADER = 16 << 20
-"""Largest header that is read, in bytes; those of policies have a few thousand."""
-
-MAX_DEPTH = 32
-"""Deepest nesting of lists and objects in JSON that is read."""
-
-LENGTH_BYTES = 8
 METADATA = "__metadata__"
 
 ITEM_BYTES = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8, "BF16": 2, "F16": 2, "F32": 4, "F64": 8}
@@ -73,8 +67,8 @@ def open_plain(path: str | os.PathLike[str]) -> BufferedReader:
 def read_header(file: IO[bytes], most: int = MAX_HEADER) -> Header:
     """The header of an open file, which is left at the first byte after it."""
     size = os.fstat(file.fileno()).st_size
-    length = int.from_bytes(file.read(LENGTH_BYTES), "little")
-    if size < LENGTH_BYTES or length > size - LENGTH_BYTES:
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > size - 8:
         raise DamageError(f"the file has {size:,} bytes, fewer than its header")
     if length > most:
         raise DamageError(f"the header has {length:,} bytes, expected at most {most:,}")
@@ -89,8 +83,8 @@ def read_header(file: IO[bytes], most: int = MAX_HEADER) -> Header:
         if first != end:
             raise DamageError("the tensors overlap, or there are gaps between them")
         end = last
-    if LENGTH_BYTES + length + end != size:
-        raise DamageError(f"the file has {size:,} bytes, expected {LENGTH_BYTES + length + end:,}")
+    if 8 + length + end != size:
+        raise DamageError(f"the file has {size:,} bytes, expected {8 + length + end:,}")
     return Header(metadata, tensors, size)
 
 

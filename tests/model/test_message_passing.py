@@ -146,3 +146,20 @@ def test_without_an_object_network_the_readout_sees_the_sum(encoding: str) -> No
 def test_senseless_specs_are_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(fields))):
         ModelSpec(**fields)  # type: ignore[arg-type]
+
+
+def test_a_plain_pass_can_be_stopped() -> None:
+    """Before a layer, so that runs of networks without a fast pass end soon, too."""
+    network = network_of("ad", hidden_layers=2)
+    layout = make_layout(random_batch(3, ARITIES, "ad"), ARITIES)
+    calls: list[int] = []
+
+    def stop() -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise InterruptedError
+
+    network.before_layer = stop
+    with pytest.raises(InterruptedError):
+        network(layout)
+    assert len(calls) == 2

@@ -15,7 +15,6 @@ from tests.model.random_graphs import RandomBatch, random_batch
 
 from saltus.model import Layout, make_layout
 from saltus.model.padding import (
-    MOST_BUCKETS,
     Buckets,
     LayoutArrays,
     LayoutSize,
@@ -29,6 +28,7 @@ from saltus.model.padding import (
     padded_layout,
     spans_of,
 )
+from saltus.model.values import MOST_BUCKETS
 
 pytestmark = pytest.mark.kernel
 

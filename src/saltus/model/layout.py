@@ -40,8 +40,6 @@ class BatchArrays(Protocol):
     @property
     def slot_offset(self) -> NDArray[np.int32]: ...
     @property
-    def candidate_offset(self) -> NDArray[np.int64]: ...
-    @property
     def candidate_node(self) -> NDArray[np.int32]: ...
     @property
     def candidate_graph(self) -> NDArray[np.int32]: ...
@@ -49,10 +47,6 @@ class BatchArrays(Protocol):
     def source_graph(self) -> NDArray[np.int32]: ...
     @property
     def depth_node(self) -> NDArray[np.int32]: ...
-    @property
-    def depth_graph(self) -> NDArray[np.int32]: ...
-    @property
-    def depth_value(self) -> NDArray[np.int32]: ...
 
 
 @dataclass(frozen=True)
@@ -92,16 +86,12 @@ class Layout:
     """int64: their graphs."""
     object_offset: Tensor
     """int32 [graphs + 1]: first entry of each graph in `object_node`."""
-    candidate_offset: Tensor
-    """int64 [queries + 1]: first candidate of each query."""
     candidate_node: Tensor
     candidate_graph: Tensor
     graph_candidate: Tensor
     """int32 [graphs + 1]: first candidate of each graph; candidates are in the order of their graphs."""
     source_graph: Tensor
     depth_node: Tensor
-    depth_graph: Tensor
-    depth_value: Tensor
 
     def to(self, device: torch.device | str) -> Layout:
         """A copy of the layout on another device."""
@@ -144,7 +134,6 @@ def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
         object_node=torch.from_numpy(object_node.astype(np.int64)),
         object_graph=torch.from_numpy(object_graph.astype(np.int64)),
         object_offset=torch.from_numpy(object_offset.astype(np.int32)),
-        candidate_offset=torch.from_numpy(np.array(batch.candidate_offset, np.int64)),
         candidate_node=torch.from_numpy(batch.candidate_node.astype(np.int64)),
         candidate_graph=torch.from_numpy(batch.candidate_graph.astype(np.int64)),
         graph_candidate=torch.from_numpy(
@@ -152,8 +141,6 @@ def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
         ),
         source_graph=torch.from_numpy(batch.source_graph.astype(np.int64)),
         depth_node=torch.from_numpy(batch.depth_node.astype(np.int64)),
-        depth_graph=torch.from_numpy(batch.depth_graph.astype(np.int64)),
-        depth_value=torch.from_numpy(batch.depth_value.astype(np.int64)),
     )
 
 

@@ -316,20 +316,16 @@ def empty_layout(relations: GroupedRelations) -> Layout:
         object_node=i8,
         object_graph=i8,
         object_offset=start,
-        candidate_offset=torch.zeros(1, dtype=torch.int64),
         candidate_node=i8,
         candidate_graph=i8,
         graph_candidate=start,
         source_graph=i8,
         depth_node=i8,
-        depth_graph=i8,
-        depth_value=i8,
     )
 
 
 def padded_layout(size: LayoutSize, relations: GroupedRelations, arrays: LayoutArrays[Tensor]) -> Layout:
-    """The layout that arrays on a device make up; what neither the fused kernels nor the readout read is empty."""
-    nothing = arrays.slot_offset[:0]
+    """The layout that arrays on a device make up."""
     groups = tuple(
         Group(
             arity=arity,
@@ -352,14 +348,11 @@ def padded_layout(size: LayoutSize, relations: GroupedRelations, arrays: LayoutA
         object_node=arrays.object_node,
         object_graph=arrays.object_graph,
         object_offset=arrays.object_offset,
-        candidate_offset=nothing,
         candidate_node=arrays.candidate_node,
         candidate_graph=arrays.candidate_graph,
         graph_candidate=arrays.graph_candidate,
         source_graph=arrays.candidate_graph,
         depth_node=arrays.depth_node,
-        depth_graph=nothing,
-        depth_value=nothing,
     )
 
 

@@ -20,13 +20,14 @@ import numpy as np
 import torch
 
 from saltus.graph import GraphBatch
-from saltus.learn.batch import KEPT_NODES, TrainingBatch
+from saltus.learn.batch import TrainingBatch
 from saltus.learn.batch_reference import PlainTrees, encode_trees, trees_of
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Transition
 from saltus.learn.learner import sample_arrays
 from saltus.learn.recorded_step import DeviceBatch, StepArrays, StepSize, fill_step, find_bucket
 from saltus.learn.trainer import Trainer, settled_objects
+from saltus.learn.values import KEPT_NODES
 from saltus.model import make_layout
 from saltus.model.padding import Buckets, empty_layout, fill_layout, grouped_relations, host_cutter
 from saltus.task import find_suite, load

@@ -3,8 +3,8 @@
     python benchmarks/derived.py FOLDER … [--kind aiw] [--seconds 20]
 
 Every folder holds a `domain.pddl` and other PDDL files, or folders like that. For each problem with axioms, goal-count
-plans with its search, once with derived atoms that count for novelty and are encoded, and once without
-(`lookahead.derived_novelty`, `encoding.derived`). Shown are the nodes and the CPU time of the tree from the initial
+plans with its search, once with derived atoms that count for novelty, and once without
+(`lookahead.derived_novelty`). Shown are the nodes and the CPU time of the tree from the initial
 state, the atoms of its graph, in how many actions the most goals of that tree are reached, and the length of the plan.
 """
 
@@ -37,7 +37,7 @@ def row(task: Task, kind: str, derived: bool, seconds: float) -> tuple[str, ...]
     spec = saltus.TreeSpec(kind=kind, derived_novelty=derived)
     tree = saltus.lookahead(task, spec=spec)
     cost = best_time(lambda: saltus.lookahead(task, spec=spec), 5, 1.0, time.process_time)
-    encoding = EncodingSpec(derived=derived, negative_goals=True)
+    encoding = EncodingSpec(negative_goals=True)
     graph = assemble([(tree, None)], Vocabulary.of(task.domain, encoding), encoding, threads=1)
     best = int(tree.goals.max())
     near = int(tree.length[tree.goals == best].min())

@@ -606,13 +606,13 @@ class GraphQueries {
 public:
     explicit GraphQueries(const nb::list& queries) {
         wide_.reserve(8 * queries.size());
-        narrow_.reserve(5 * queries.size());
+        narrow_.reserve(4 * queries.size());
         for (nb::handle entry : queries) {
             const auto query = nb::cast<nb::tuple>(entry);
-            if (query.size() != 14) throw nb::value_error("a query has fourteen parts");
+            if (query.size() != 13) throw nb::value_error("a query has thirteen parts");
             asked_.push_back({&nb::cast<const GraphTask&>(query[0]), wide(query[1]), wide(query[2]), wide(query[3]),
-                              narrow(query[4]), narrow(query[5]), narrow(query[6]), narrow(query[7]), wide(query[8]),
-                              narrow(query[9]), wide(query[10]), wide(query[11]), wide(query[12]), wide(query[13])});
+                              narrow(query[4]), narrow(query[5]), narrow(query[6]), wide(query[7]), narrow(query[8]),
+                              wide(query[9]), wide(query[10]), wide(query[11]), wide(query[12])});
         }
     }
     std::span<const GraphQuery> asked() const { return asked_; }

@@ -68,7 +68,7 @@ void check_arities(const RelationTables& tables, const Task& task) {
 void check_query(const RelationTables& tables, const GraphQuery& query) {
     const Task& task = *query.task->task;
     const std::size_t nodes = query.nodes();
-    require(nodes > 0 && query.depth.size() == nodes && query.level.size() == nodes && query.schema.size() == nodes,
+    require(nodes > 0 && query.depth.size() == nodes && query.schema.size() == nodes,
             "tree arrays differ in length");
     require(tables.predicates() <= index(task.predicates()) && tables.of_schema.size() == task.schemas.size() &&
                 tables.of_type.size() + 1 == query.task->type_offset.size(),
@@ -96,9 +96,8 @@ void check_query(const RelationTables& tables, const GraphQuery& query) {
         check_codes(task, part(query.deleted, query.deleted_offset, node));
         require(query.parent[node] >= 0 && index(query.parent[node]) < node, "tree has a node before its parent");
         require(query.depth[node] == query.depth[index(query.parent[node])] + 1, "tree has a wrong depth");
-        require(query.level[node] > query.level[index(query.parent[node])], "tree has a wrong length");
     }
-    require(query.depth[0] == 0 && query.level[0] == 0, "tree has a wrong depth");
+    require(query.depth[0] == 0, "tree has a wrong depth");
 }
 
 // -- the batch -------------------------------------------------------------------------------------------------------

@@ -77,7 +77,6 @@ struct GraphQuery {
     std::span<const Code> goal_negative;
     std::span<const std::int32_t> parent;  // the tree's arrays, as in lookahead.hpp
     std::span<const std::int32_t> depth;
-    std::span<const std::int32_t> level;  // what depth nodes stand for: depth, or length
     std::span<const std::int32_t> schema;
     std::span<const std::int64_t> argument_offset;
     std::span<const std::int32_t> argument;

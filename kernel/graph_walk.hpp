@@ -44,12 +44,12 @@ struct Goals {
     GoalSet negative;
 };
 
-// Levels that occur below the root, ascending: those that have depth nodes.
+// Depths that occur below the root, ascending: those that have depth nodes.
 inline std::vector<std::int32_t> levels_of(const RelationTables& tables, const GraphQuery& query) {
     std::vector<std::int32_t> levels;
     if (tables.order < 0 || !tables.parts.tree) return levels;
-    // Runs of equal levels first: breadth first, depths are nothing but runs.
-    const auto below = query.level.subspan(1);
+    // Runs of equal depths first: breadth first, there is nothing but runs.
+    const auto below = query.depth.subspan(1);
     std::unique_copy(below.begin(), below.end(), std::back_inserter(levels));
     std::sort(levels.begin(), levels.end());
     levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
@@ -253,7 +253,7 @@ private:
         const std::int32_t first_depth = first + narrow(nodes);
         sink_.ordered_pairs(tables_.order, first_depth, static_cast<std::int64_t>(levels_.size()));
         for (std::size_t node = 1; node < nodes; ++node) {
-            const auto found = std::lower_bound(levels_.begin(), levels_.end(), query_.level[node]);
+            const auto found = std::lower_bound(levels_.begin(), levels_.end(), query_.depth[node]);
             sink_.pair(tables_.level, first + narrow(node), first_depth + narrow(index(found - levels_.begin())));
         }
     }

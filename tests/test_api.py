@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples" / "train_and_plan.py"
 BLOCKS = ROOT / "examples" / "blocksworld"
 GARDENER = ROOT / "examples" / "gardener"
 FAST = ["episodes=4", "steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "larger_problems=0"]
-FAST += ["validate_every=2", "validation_jumps=4"]
+FAST += ["validate_every=2"]
 
 
 def test_ten_lines_train_a_policy_plan_with_it_and_print_the_plan() -> None:

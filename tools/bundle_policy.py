@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from saltus.graph.encodings import method_name
-from saltus.learn.config import Configuration, configuration_of, differences, from_older, plain_values
+from saltus.learn.config import Configuration, differences, plain_values, saved_configuration
 from saltus.learn.contest_state import FILE as CONTEST_FILE
 from saltus.learn.contest_state import FINAL, ContestState
 from saltus.learn.validation import Validation
+from saltus.learn.values import LEARNING_RATE_END, ROLLOUTS
 from saltus.model.description import training_seconds
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy.catalogue import POLICIES
@@ -87,7 +88,7 @@ def coverage_text(record: Mapping[str, Any]) -> str:
 
 def settings_text(record: Mapping[str, Any]) -> str:
     """Settings that differ from the defaults."""
-    ours, plain = configuration_of(from_older(record["configuration"])), Configuration()
+    ours, plain = saved_configuration(record["configuration"]), Configuration()
     unimportant = UNIMPORTANT - ({"training.learning_rate_episodes"} if ours.training.learning_rate_restarts else set())
     names = [name for name in differences(ours, plain) if name not in unimportant]
     values = plain_values(ours)
@@ -123,10 +124,8 @@ def describe(name: str, policy: PolicyFile, source: str, *, is_named: bool) -> s
         f"  ({validation.held_out.actions:,} actions in the plans of the validation problems), at episode",
         f"  {record['episode']}, seed {record['seed']}{origin_text(record)}.",
         *(told_apart if is_named else []),
-        f"- **Configuration:** {training['episodes']} episodes of {training['rollouts']} rollouts and "
-        f"{training['steps']} steps",
-        f"  of {training['batch']} transitions, learning rate {training['learning_rate']} to "
-        f"{training['learning_rate_end']}.",
+        f"- **Configuration:** {training['episodes']} episodes of {ROLLOUTS} rollouts and {training['steps']} steps",
+        f"  of {training['batch']} transitions, learning rate {training['learning_rate']} to {LEARNING_RATE_END}.",
         f"  Changed from the defaults: {settings_text(record) or 'nothing'}.",
         *played_text(policy),
         "  The file holds all of it (`saltus policies --json`).",
@@ -147,7 +146,7 @@ def origin_text(record: Mapping[str, Any]) -> str:
 
 def played_text(policy: PolicyFile) -> list[str]:
     """What was set for play, after training; such settings do not change what was learned."""
-    learned = configuration_of(from_older(policy.record["configuration"])).play
+    learned = saved_configuration(policy.record["configuration"]).play
     names = [
         entry.name for entry in fields(learned) if getattr(learned, entry.name) != getattr(policy.play, entry.name)
     ]

@@ -22,7 +22,7 @@ import saltus.learn
 from saltus.cli.commands import COMMANDS
 from saltus.cli.main import load_command
 from saltus.graph.encodings import ENCODING_TEXT, EncodingSpec
-from saltus.learn.config import SECTIONS, named_configurations
+from saltus.learn.config import FIRST_KEYS, SECTIONS, named_configurations
 from saltus.policy.planning import Planner
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -220,7 +220,11 @@ def configuration_page() -> str:
         ]
         listed = "<br>".join([*([f"extends `{base}`"] if base else []), *(f"`{value}`" for value in values)])
         lines.append(f"| `{name}` | {cell(table['summary'])} | {listed} |")
-    for name, section in SECTIONS.items():
+    lines += ["", "## What matters first", "", "| key | default | meaning |", "|---|---|---|"]
+    for name in FIRST_KEYS:
+        section, _, key = name.partition(".")
+        lines += key_rows(SECTIONS[section], [key], f"{section}.")
+    for name, kind in SECTIONS.items():
         lines += [
             "",
             f"## [{name}]",
@@ -230,13 +234,17 @@ def configuration_page() -> str:
             "| key | default | meaning |",
             "|---|---|---|",
         ]
-        texts = field_texts(section)
-        if section is EncodingSpec:
-            texts["kind"] = f"{ENCODING_TEXT}."
-        lines += [
-            f"| `{entry.name}` | `{toml(entry.default)}` | {cell(texts[entry.name])} |" for entry in fields(section)
-        ]
+        lines += key_rows(kind, [entry.name for entry in fields(kind)])
     return "\n".join([*lines, ""])
+
+
+def key_rows(kind: type[Any], names: list[str], prefix: str = "") -> list[str]:
+    """Rows of a table with keys of a section, their defaults and their meanings."""
+    texts = field_texts(kind)
+    if kind is EncodingSpec:
+        texts["kind"] = f"{ENCODING_TEXT}."
+    default = {entry.name: entry.default for entry in fields(kind)}
+    return [f"| `{prefix}{name}` | `{toml(default[name])}` | {cell(texts[name])} |" for name in names]
 
 
 def toml(value: object) -> str:

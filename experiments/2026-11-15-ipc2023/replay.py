@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from saltus.learn.config import configuration_of, from_older
+from saltus.learn.config import saved_configuration
 from saltus.learn.problems import load_problems
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.model.policy_file import load_policy_file
@@ -25,10 +25,10 @@ def main() -> None:
     options = parser.parse_args()
     for path in options.policies:
         record = load_policy_file(path).record
-        configuration = configuration_of(from_older(record["configuration"]))
+        configuration = saved_configuration({"encoding": record["configuration"]["encoding"]})
         problems = load_problems(options.ipc / record["suite"], configuration).held_out
         there = Validation.from_json(record["validation"]).held_out
-        here = measure(load_policy(path, device="cpu"), problems, configuration.training.validation_jumps)
+        here = measure(load_policy(path, device="cpu"), problems)
         print(
             f"{path}: {words(there)} there, {words(here)} here{'' if here == there else ': NOT THE SAME'}", flush=True
         )

@@ -13,7 +13,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from saltus.learn.config import configuration_of, from_older
+from saltus.learn.config import saved_configuration
 from saltus.learn.problems import load_problems
 from saltus.learn.validation import measure
 from saltus.model.policy_file import load_policy_file
@@ -30,7 +30,9 @@ def main() -> None:
     options = parser.parse_args()
     print("| domain | root successors beyond the capacity | solved | jumps | actions |\n|---|---|---|---|---|")
     for name in options.domains:
-        configuration = configuration_of(from_older(load_policy_file(policy_path(name)).record["configuration"]))
+        configuration = saved_configuration(
+            {"encoding": load_policy_file(policy_path(name)).record["configuration"]["encoding"]}
+        )
         problems = load_problems(options.ipc / name, configuration).held_out
         policy = load_policy(name, device="cpu")
         whole = policy.lookahead
@@ -41,7 +43,7 @@ def main() -> None:
             (replace(bounded, keep_root_successors=False), "dropped"),
         ):
             policy.lookahead = spec
-            found = measure(policy, problems, configuration.training.validation_jumps)
+            found = measure(policy, problems)
             row = (name, rule, f"{found.solved} of {found.problems}", f"{found.jumps:,}", f"{found.actions:,}")
             print(f"| {' | '.join(row)} |", flush=True)
 

@@ -12,7 +12,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from saltus.learn.config import configuration_of, from_older
+from saltus.learn.config import saved_configuration
 from saltus.learn.problems import load_problems
 from saltus.learn.validation import measure
 from saltus.model.policy_file import load_policy_file
@@ -32,7 +32,9 @@ def main() -> None:
     print("| domain | goal states | solved | jumps | actions |\n|---|---|---|---|---|")
     for name in options.domains:
         record = load_policy_file(policy_path(name)).record
-        problems = load_problems(options.ipc / name, configuration_of(from_older(record["configuration"]))).held_out
+        problems = load_problems(
+            options.ipc / name, saved_configuration({"encoding": record["configuration"]["encoding"]})
+        ).held_out
         policy = load_policy(name, device="cpu")
         for take_goals, rule in ((True, "always taken"), (False, "best Q-value")):
             found = measure(policy.playing(replace(policy.play_spec, take_goals=take_goals)), problems, LIMIT)

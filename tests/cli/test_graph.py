@@ -40,12 +40,6 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert "  E (" not in "\n".join(lines)
 
 
-def test_depths_in_actions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "  depth (1): length:1" in output(capsys, "--kind", "flat", "--depth-unit", "actions").splitlines()
-    assert run(["graph", *SMALL, "--depth-unit", "miles"]) == ExitCode.USAGE_ERROR
-    assert "depth_unit is 'miles', expected one of jumps, actions" in capsys.readouterr().err
-
-
 def test_several_graphs(capsys: pytest.CaptureFixture[str]) -> None:
     text = output(capsys, "--encoding", "ext", "--kind", "flat")
     assert "graph 1 of 3: the root;" in text

@@ -284,8 +284,8 @@ def read_policies(folder: Path) -> Feed:
 @cache
 def small_trainer() -> Trainer:
     """A trainer that takes a few milliseconds per episode."""
-    settings = ["steps=1", "batch=2", "layers=1", "embedding=4", "horizon=2", "rollouts=1", "larger_problems=0"]
-    settings += ["episodes=1000000", "hindsight_trajectories=4", "replay=20", "prefetch=0"]
+    settings = ["steps=1", "batch=2", "layers=1", "embedding=4", "horizon=2", "larger_problems=0"]
+    settings += ["episodes=1000000", "replay=20", "prefetch=0"]
     settings += ["validate_every=1000000", "validate_seconds=0"]
     domain = parse_domain(Source.from_file(DOMAINS["blocksworld"].path))
     texts = [generate_problem("blocksworld", "training", i, SMALLEST, 0).encode() for i in range(2)]
@@ -425,7 +425,7 @@ OPTIONS = (
     "limits open 1h30m none none",
     "limits open 0.5m 512M 0",
     "set training.episodes=600 learning_rate=1e-3 model.layers=20",
-    "set kind=iw horizon=60 search_by=policy",
+    "set kind=iw horizon=60 selection=paper",
     "set encoding.kind=aa lookahead.kind=flat training.curriculum=100",
     "sizes blocksworld training blocks=7",
     "sizes sokoban easy side=12 boxes=5",

@@ -160,35 +160,6 @@ def test_ablations_of_ad(task: Task, depth_nodes: bool, tree_atoms: bool) -> Non
     check(task, EncodingSpec(depth_nodes=depth_nodes, tree_atoms=tree_atoms), [expected])
 
 
-def test_depths_in_actions(task: Task) -> None:
-    """Edges of one, three and two actions: the depths 1 and 3 are both reached, 2 is not."""
-    spec = EncodingSpec(depth_unit="actions")
-    tree = tree_of(task, spec)
-    expected = STATIC | S0 | DELTAS | EDGES
-    lengths: Atoms = {
-        "D": {"length:1 length:3"},
-        "SD": {"state:1 length:1", "state:2 length:3", "state:3 length:3"},
-    }
-    longer = replace(tree, length=np.array([0, 1, 3, 3], np.int32))
-    assert unpacked(longer, None, spec) == [expected | lengths]
-    vocabulary = Vocabulary.of(task.domain, spec)
-    assert vocabulary == Vocabulary.of(task.domain, EncodingSpec())
-    assert assemble([(longer, None)], vocabulary, spec).depth_value.tolist() == [1, 3]
-    # In jumps, lengths do not matter; and where every edge is one action, both units give the same graph.
-    assert unpacked(longer, None, EncodingSpec()) == [expected | DEPTHS]
-    whole, same = (assemble([(tree, None)], vocabulary, entry) for entry in (EncodingSpec(), spec))
-    assert np.array_equal(whole.arguments, same.arguments)
-    assert np.array_equal(whole.depth_value, same.depth_value)
-
-
-def test_depths_in_actions_are_ordered_by_length_not_by_node(task: Task) -> None:
-    spec = EncodingSpec(depth_unit="actions")
-    tree = replace(tree_of(task, spec), length=np.array([0, 7, 2, 9], np.int32))
-    (graph,) = unpacked(tree, None, spec)
-    assert graph["D"] == {"length:2 length:7", "length:2 length:9", "length:7 length:9"}
-    assert graph["SD"] == {"state:1 length:7", "state:2 length:2", "state:3 length:9"}
-
-
 def test_ad_over_a_flat_lookahead(task: Task) -> None:
     """The same formulas with depth 1 only; edges from the root give no atom."""
     spec = EncodingSpec()

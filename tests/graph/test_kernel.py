@@ -29,7 +29,6 @@ from saltus.graph import (
     join,
     reference,
 )
-from saltus.graph.encodings import DEPTH_UNITS
 from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead, random_action, successor_state
 from saltus.lookahead import reference as lookahead_reference
 from saltus.lookahead.spec import KINDS
@@ -65,17 +64,7 @@ def specs(draw: st.DrawFn) -> EncodingSpec:
     """Any encoding that is not refused and takes negated goals."""
     kind = draw(st.sampled_from(sorted(ENCODINGS)))
     switches = [draw(st.booleans()) if ENCODINGS[kind].tree else True for _ in range(2)]
-    unit = draw(st.sampled_from(DEPTH_UNITS)) if ENCODINGS[kind].tree and switches[0] else "jumps"
-    nullary, derived = draw(st.sampled_from(NULLARY)), draw(st.booleans())
-    return EncodingSpec(kind, *switches, unit, nullary=nullary, derived=derived, negative_goals=True)
-
-
-def stretched(tree: LookaheadTree, rng: random.Random) -> LookaheadTree:
-    """The tree as if every edge were one to four actions."""
-    length = [0]
-    for parent in tree.parent[1:].tolist():
-        length.append(length[parent] + rng.randint(1, 4))
-    return replace(tree, length=np.array(length, np.int32))
+    return EncodingSpec(kind, *switches, nullary=draw(st.sampled_from(NULLARY)), negative_goals=True)
 
 
 def random_goal(task: Task, rng: random.Random) -> Goal:
@@ -90,7 +79,7 @@ def random_goal(task: Task, rng: random.Random) -> Goal:
 
 
 def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: int) -> list[Query]:
-    """Trees from states along a random walk, by kernel and twin, with random kinds, lengths and goals."""
+    """Trees from states along a random walk, by kernel and twin, with random kinds and goals."""
     state = task.initial_state
     queries: list[Query] = []
     for number in range(count):
@@ -99,8 +88,6 @@ def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: in
         search = TreeSpec(kind=kind, expand_root_successors=rng.random() < 0.5)
         make = lookahead_reference.lookahead if number % 2 else lookahead
         tree = make(task, state, search, play=PlaySpec(max_nodes=limit))
-        if rng.random() < 0.5:
-            tree = stretched(tree, rng)
         queries.append((tree, random_goal(task, rng) if rng.random() < 0.5 else None))
         action = random_action(task, state, rng)
         state = successor_state(task, state, action) if action is not None else state
@@ -117,7 +104,7 @@ def test_random_tasks(task: Task, spec: EncodingSpec, seed: int) -> None:
 @given(st.integers(0, 2**32), specs(), st.integers(0, 2**32))
 @settings(max_examples=examples(60))
 def test_tasks_with_formulas(number: int, spec: EncodingSpec, seed: int) -> None:
-    """Derived atoms are encoded like others or left out; derived goal atoms have no relation."""
+    """Derived atoms are encoded like others; derived goal atoms have no relation."""
     task = random_adl_task(number)
     check(random_queries(task, spec, random.Random(seed), 3), spec, task)
 
@@ -286,11 +273,6 @@ def test_trees_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"codes|offsets|tree"):
             assemble([(replace(tree, **change), None)], vocabulary, spec)
-    by_actions = replace(spec, depth_unit="actions")
-    for length in (tree.length + 1, -tree.length, np.zeros_like(tree.length), tree.length[:-1].copy()):
-        with pytest.raises(ValueError, match="tree"):
-            assemble([(replace(tree, length=length), None)], vocabulary, by_actions)
-        assemble([(replace(tree, length=length), None)], vocabulary, spec)  # lengths are not looked at
     flat = lookahead(task, spec=TreeSpec(kind="flat"))
     actions = EncodingSpec("aa", negative_goals=True)
     for change in (

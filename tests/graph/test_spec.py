@@ -25,11 +25,9 @@ SPECS = [
     for flag in (False, True)
 ]
 SPECS += [
-    EncodingSpec(depth_unit="actions"),
     EncodingSpec(depth_nodes=False),
     EncodingSpec(tree_atoms=False),
     EncodingSpec("ad", False, False),
-    *(EncodingSpec(kind, derived=False, negative_goals=True) for kind in ENCODINGS),
 ]
 
 
@@ -37,12 +35,7 @@ SPECS += [
     ("values", "message"),
     [
         ({"kind": "delta"}, "kind is 'delta', expected one of ad, aa, ext, int, id"),
-        ({"depth_unit": "steps"}, "depth_unit is 'steps', expected one of jumps, actions"),
-        ({"depth_unit": None}, "depth_unit is None"),
-        ({"depth_unit": "actions", "depth_nodes": False}, "depth_unit is 'actions', but there are no depth nodes"),
-        *(({"kind": kind, "depth_unit": "actions"}, "no depth nodes") for kind in ENCODINGS if kind != "ad"),
         ({"nullary": "keep"}, "nullary is 'keep', expected one of world, drop"),
-        ({"derived": "no"}, "derived is 'no', expected True or False"),
         *(({"kind": kind, "depth_nodes": False}, f"depth_nodes .* {kind}") for kind in ENCODINGS if kind != "ad"),
         *(({"kind": kind, "tree_atoms": False}, f"tree_atoms .* {kind}") for kind in ENCODINGS if kind != "ad"),
     ],
@@ -50,23 +43,6 @@ SPECS += [
 def test_senseless_specs_are_refused(values: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         EncodingSpec(**values)  # type: ignore[arg-type]
-
-
-def test_without_derived_atoms_a_derived_predicate_has_goal_relations_only() -> None:
-    domain = domain_of("""(define (domain d) (:requirements :adl :derived-predicates) (:predicates (p ?x) (q ?x))
-        (:derived (q ?x) (not (p ?x))) (:action a :parameters (?x) :effect (p ?x)))""")
-    relations = {
-        "ad": {"q_GT", "q_GF", "q+_G", "q-_G"},
-        "aa": {"q_GT", "q_GF"},
-        "ext": {"q_GT", "q_GF"},
-        "int": {"q_GT", "q_GF", "q'_GT", "q'_GF"},
-        "id": {"q_GT", "q_GF", "q+_G", "q-_G"},
-    }
-    assert relations.keys() == ENCODINGS.keys()
-    for kind, names in relations.items():
-        kept = set(Vocabulary.of(domain, EncodingSpec(kind, derived=False)).number)
-        assert {name for name in kept if name.startswith("q")} == names
-        assert set(Vocabulary.of(domain, EncodingSpec(kind)).number) - kept >= {"q"}
 
 
 @given(random_tasks())

@@ -110,7 +110,7 @@ def trained() -> Path:
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     out = Path(place) / "run"
     settings = ["episodes=1", "steps=2", "batch=4", "layers=2", "embedding=8", "larger_problems=0"]
-    settings += ["horizon=5", "validation_jumps=2"]
+    settings += ["horizon=5"]
     list(open_run(BLOCKS, out, config="tiny", settings=settings, device="cpu", threads=1).events())
     return out
 
@@ -146,7 +146,7 @@ def state(change: Callable[[dict[str, Any], dict[str, Any]], object]) -> Setup:
         values = json.loads(header["__metadata__"]["saltus-run"])
         tensors = load_file(path)
         change(tensors, values)
-        save_file(tensors, path, {"saltus-run": json.dumps(values)})
+        save_file(tensors, path, {"saltus-run": json.dumps(values), "saltus-checksum": "0"})
 
     return run(damage)
 
@@ -218,16 +218,16 @@ CASES = [
     Case("ipc list", numbered(described("[]")), "ipc-plan dk {domain} {problem} plan", 0, "found a list"),
     Case("ipc giant", numbered(GIANT), "ipc-plan dk {domain} {problem} plan", 0, "expected at most 1,024"),
     Case("ipc FIFO", numbered(pipe), "ipc-plan dk {domain} {problem} plan", 0, "dk.2: not a policy file, or damaged"),
-    Case("episode -1", state(lambda t, v: v.update(episode=-1)), LEARN, 31, "episode: expected 0 or more, found -1"),
-    Case("episode a text", state(lambda t, v: v.update(episode="2")), LEARN, 31, "episode: expected a whole number"),
-    Case("task 99", first("hindsight.task", 99), LEARN, 31, "hindsight.task: expected numbers of problems"),
-    Case("task -1", first("hindsight.task", -1), LEARN, 31, "state.safetensors: damaged: hindsight.task"),
-    Case("next", state(lambda t, v: v["hindsight"].update(next=10**6)), LEARN, 31, "hindsight.next: 1000000"),
-    Case("NaN priority", first("hindsight.priority", NAN), LEARN, 31, "hindsight.priority: expected finite"),
-    Case("foreign atom", first("hindsight.state", 2**60), LEARN, 31, "hindsight.state: a number that is no atom"),
-    Case("random", state(lambda t, v: v.update(random=3)), LEARN, 31, "not the state of a random generator"),
-    Case("lost array", state(lambda t, v: t.pop("hindsight.bound")), LEARN, 31, "hindsight: expected task"),
-    Case("log size", state(lambda t, v: v.update(log_bytes=-4)), LEARN, 31, "log_bytes: expected 0 or more"),
+    Case("episode -1", state(lambda t, v: v.update(episode=-1)), LEARN, 31, "damaged: its checksum is another"),
+    Case("episode a text", state(lambda t, v: v.update(episode="2")), LEARN, 31, "damaged: its checksum is another"),
+    Case("task 99", first("hindsight.task", 99), LEARN, 31, "damaged: its checksum is another"),
+    Case("task -1", first("hindsight.task", -1), LEARN, 31, "damaged: its checksum is another"),
+    Case("next", state(lambda t, v: v["hindsight"].update(next=10**6)), LEARN, 31, "damaged: its checksum is another"),
+    Case("NaN priority", first("hindsight.priority", NAN), LEARN, 31, "damaged: its checksum is another"),
+    Case("foreign atom", first("hindsight.state", 2**60), LEARN, 31, "damaged: its checksum is another"),
+    Case("random", state(lambda t, v: v.update(random=3)), LEARN, 31, "damaged: its checksum is another"),
+    Case("lost array", state(lambda t, v: t.pop("hindsight.bound")), LEARN, 31, "damaged: its checksum is another"),
+    Case("log size", state(lambda t, v: v.update(log_bytes=-4)), LEARN, 31, "damaged: its checksum is another"),
     Case("state cut", cut("state.safetensors", 5000), LEARN, 31, "state.safetensors: damaged"),
     Case("config cut", cut("config.json", 50), LEARN, 31, "config.json: damaged: not JSON"),
     Case("config a list", run(lambda f: (f / "config.json").write_text("[]")), LEARN, 31, "expected a JSON object"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -13,11 +13,12 @@ from tests.policy.test_rollout import chain
 
 from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary
-from saltus.learn.batch import KEPT_SLOTS, BatchMaker, EncodedTree, TrainingBatch, Trees
+from saltus.learn.batch import BatchMaker, EncodedTree, TrainingBatch, Trees
 from saltus.learn.batch_reference import make_training_batch
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Final, Transition
 from saltus.learn.trainer import Trainer
+from saltus.learn.values import KEPT_SLOTS
 from saltus.lookahead import PlaySpec, TreeSpec, lookahead
 from saltus.task import Goal, State, Task
 
@@ -93,21 +94,19 @@ def test_candidates_and_successors_are_where_the_batch_says() -> None:
     assert batch.depth_count.sum() == len(batch.now.depth_node)
 
 
-@pytest.mark.parametrize(("unit", "count", "values"), [("jumps", [2, 1], [1, 2, 1]), ("actions", [2, 2], [1, 5, 2, 3])])
-def test_depth_nodes_are_counted_in_their_unit(unit: str, count: list[int], values: list[int]) -> None:
-    """Of the states b, d (from a) and c (from b), d is as many actions away as c; in the flat tree, b and d differ."""
+def test_depth_nodes_are_counted() -> None:
+    """Of the states b, d (from a) and c (from b), c is two jumps away; in the flat tree, there is one depth."""
     task = roads("a-b a-d b-c", "a", "g")
     deep, flat = lookahead(task), lookahead(task, spec=TreeSpec(kind="flat"))
     assert (deep.depth.tolist(), flat.depth.tolist()) == ([0, 1, 1, 2], [0, 1, 1])
     entries = [transition(task, deep.root, deep.state_of(1), task.goal) for _ in range(2)]
-    for entry, tree, length in zip(entries, (deep, flat), ([0, 1, 5, 5], [0, 2, 3]), strict=True):
-        stretched = replace(tree, length=np.array(length, np.int32))
-        entry.trees.append(Trees(EncodedTree(stretched, task.goal), 1, None))
-    encoding = EncodingSpec(depth_unit=unit)
+    for entry, tree in zip(entries, (deep, flat), strict=True):
+        entry.trees.append(Trees(EncodedTree(tree, task.goal), 1, None))
+    encoding = EncodingSpec()
     vocabulary = Vocabulary.of(task.domain, encoding)
     batch = BatchMaker([task], TreeSpec(), PlaySpec(), vocabulary, encoding).make(entries, np.ones(2))
-    assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == (count, [0, count[0]])
-    assert batch.now.depth_value.tolist() == values
+    assert (batch.depth_count.tolist(), batch.depth_first.tolist()) == ([2, 1], [0, 2])
+    assert batch.now.depth_value.tolist() == [1, 2, 1]
 
 
 @pytest.mark.parametrize("kind", ["id", "ext"])

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import ROOT
-from tools.docs_pages import field_texts
+from tests.learn.small import small_tasks
+from tools.docs_pages import configuration_page, field_texts
 
+from saltus.cli.main import run
 from saltus.errors import ConfigurationError
+from saltus.learn import values
+from saltus.learn.candidates import CANDIDATES, shared_settings
 from saltus.learn.config import (
+    FIRST_KEYS,
     SECTIONS,
     Configuration,
     configuration_of,
     load_configuration,
     named_configurations,
     plain_values,
+    saved_configuration,
+    saved_settings,
 )
+from saltus.model.older import ANY, REMOVED, without_removed
 
 METHODS = {
     "aiw-ad": {},
@@ -50,19 +60,12 @@ PAPER_TEXT = {
     "model.object_network": False,  # Q = MLP(f(o_s'), sum of f(o))
     "model.embedding": 32,
     "training.learning_rate": 1e-3,
-    "training.learning_rate_end": 1e-5,
     "training.learning_rate_episodes": 300,
     "training.temperature": 1.0,
-    "training.temperature_end": 0.1,
-    "training.temperature_episodes": 1000,
-    "training.discount": 0.999,
     "training.steps": 32,
     "training.batch": 32,
     "training.replay": 100,
-    "training.rollouts": 4,
     "training.horizon": 20,
-    "training.hindsight": "lifted",
-    "training.rank_weight": 1.0,  # "minimize the aggregated loss"
     "training.average": 0.0,
     "play.take_goals": False,  # "maximizes the Q-value among all valid successors"
     "training.selection": "paper",
@@ -76,21 +79,8 @@ PAPER_TEXT = {
 AUTHORS_SCRIPT = {
     "model.layers": 60,
     "training.layers_least": 30,
-    "training.clip": 0.0,
-    "training.bootstrap": "mellowmax",
-    "training.mellowmax_factor": 10.0,
-    "training.target_every": 0,
     "training.dead_end": -10000.0,
-    "training.bounds": True,
-    "training.alpha": 0.6,
-    "training.beta": 0.4,
-    "training.beta_samples": 100_000,
-    "training.original_share": 0.5,
-    "training.keep_failed": False,
-    "training.hindsight_atoms": 10,
-    "training.hindsight_variants": 2,
     "training.hindsight_groundings": 1,
-    "training.hindsight_trajectories": 100,
     "training.prefetch": 0,
     "play.dead_ends": False,
 }
@@ -140,9 +130,9 @@ def test_the_papers_methods_are_the_paper_to_the_letter(method: str) -> None:
 def test_settings_override_the_file_and_the_file_the_defaults(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text('extends = "tiny"\n[training]\nepisodes = 7\nbatch = 5\n[lookahead]\nkind = "iw"\n')
-    found = load_configuration(str(path), ["episodes=9", "lookahead.capacity=10", "training.bounds=false"])
+    found = load_configuration(str(path), ["episodes=9", "lookahead.capacity=10", "training.lean=true"])
     assert (found.training.episodes, found.training.batch, found.model.embedding) == (9, 5, 16)
-    assert (found.lookahead.kind, found.lookahead.capacity, found.training.bounds) == ("iw", 10, False)
+    assert (found.lookahead.kind, found.lookahead.capacity, found.training.lean) == ("iw", 10, True)
 
 
 def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
@@ -159,20 +149,20 @@ def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
         ("[trainings]\nepisodes = 3\n", ["trainings", "did you mean 'training'"]),
         ("[training]\nepisodes = 3.5\n", ["episodes", "whole number"]),
         ("[training]\nepisodes = true\n", ["episodes", "whole number"]),
-        ('[training]\nbounds = "yes"\n', ["bounds", "true or false"]),
+        ('[training]\nlean = "yes"\n', ["lean", "true or false"]),
         ("[training]\nepisodes = 0\n", ["episodes", "at least 1"]),
         ("[training]\nlearning_rate = -1.0\n", ["learning_rate", "more than 0"]),
-        ("[training]\ndiscount = 1.5\n", ["discount", "0 to 1"]),
+        ("[training]\naverage = -0.5\n", ["average", "at least 0"]),
         ("[training]\ndead_end = 5.0\n", ["dead_end"]),
-        ("[training]\nleast_target = -0.5\n", ["least_target", "at most -1"]),
-        ("[training]\nepisodes = 20\ncurriculum = 21\n", ["curriculum is 21", "more than episodes, 20"]),
         ('[play]\ndead_ends = "all"\n', ["play: dead_ends", "true or false"]),
         ("[play]\ndead_end = true\n", ["dead_end", "is a key of training"]),
         ("[lookahead]\ndead_ends = true\n", ["dead_ends", "is a key of play"]),
-        ("[training]\ntake_goals = true\n", ["take_goals", "is a key of play"]),
         ('[play]\nfrozen_goals = "all"\n', ["frozen_goals", "off, weak, strong"]),
+        ("[training]\nreplay = 100000000\n", ["replay", "at most 10,000,000"]),
+        ("[training]\nsteps = 10000000000000\n", ["steps", "at most 1,000,000,000,000"]),
+        ("[training]\nvalidate_seconds = nan\n", ["validate_seconds", "at least 0"]),
         ("[training]\naverage = 1.0\n", ["average", "never change"]),
-        ('[training]\nhindsight = "much"\n', ["hindsight", "lifted"]),
+        ('[training]\nselection = "much"\n', ["selection", "larger, paper"]),
         ('[lookahead]\nkind = "deep"\n', ["kind", "deep"]),
         ('[encoding]\nkind = "aa"\n', ["aa", "flat"]),
         ("[training]\nlayers_least = 99\n", ["layers_least", "layers"]),
@@ -226,15 +216,114 @@ def test_a_configuration_is_a_source_of_its_own(tmp_path: Path) -> None:
     assert load_configuration(tmp_path / "own.toml") == configuration
 
 
-def test_keys_that_no_configuration_sets_say_why_they_are_keys() -> None:
+def set_by_somebody() -> set[tuple[str, str]]:
+    """Keys that a named configuration, an experiment or a contest sets."""
     files = [*named_configurations().values(), *(ROOT / "experiments").glob("*/configs/*.toml")]
     tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+    found = {(section, name) for section in SECTIONS for table in tables for name in table.get(section, {})}
+    for path in (ROOT / "experiments").glob("*.toml"):
+        texts = re.findall(r'"([a-z]+)\.([a-z_]+)=', path.read_text(encoding="utf-8"))
+        found |= {(section, name) for section, name in texts if section in SECTIONS}
+    task = small_tasks("ferry", 1)[0]
+    made_up = SimpleNamespace(has_costs=False, goal=SimpleNamespace(negative=[0]), objects=task.objects)
+    own = [text for _, changes in CANDIDATES.values() for text in changes]
+    for text in (*own, *shared_settings([made_up], "cpu")):  # type: ignore[list-item]
+        section, _, name = text.partition("=")[0].partition(".")
+        found.add((section, name))
+    return found
+
+
+def test_every_key_is_set_by_somebody() -> None:
+    """In sections where one is not, its text says why it is a key."""
+    found = set_by_somebody()
     unset = {
         (section, name)
         for section, kind in SECTIONS.items()
         for name in kind.__dataclass_fields__
-        if not any(name in table.get(section, {}) for table in tables)
+        if (section, name) not in found
     }
-    assert unset
+    assert not {name for section, name in unset if section in ("training", "encoding")}
     for section, name in sorted(unset):
         assert "A key: " in field_texts(SECTIONS[section])[name], f"{section}.{name}"
+
+
+def test_the_keys_that_matter_first_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(FIRST_KEYS) == len(set(FIRST_KEYS)) == 8
+    for name in FIRST_KEYS:
+        section, _, key = name.partition(".")
+        assert key in SECTIONS[section].__dataclass_fields__
+    assert run(["train", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert f"What matters first: {', '.join(FIRST_KEYS)}" in shown
+    page = configuration_page()
+    first = page[page.index("## What matters first") : page.index("## [lookahead]")]
+    assert all(f"`{name}`" in first for name in FIRST_KEYS)
+
+
+# -- keys that are gone ----------------------------------------------------------------------------------------------
+
+
+def test_removed_keys_are_gone_and_have_the_value_that_holds_now() -> None:
+    for section, entries in REMOVED.items():
+        assert not entries.keys() & SECTIONS[section].__dataclass_fields__.keys()
+        assert without_removed(section, {key: entry.value for key, entry in entries.items()}) == {}
+    for key, value in PAPER_VALUES.items():
+        assert getattr(values, key.upper()) == value
+        assert key not in REMOVED["training"] or REMOVED["training"][key].value == value
+
+
+PAPER_VALUES = {
+    "rollouts": 4,
+    "learning_rate_end": 1e-5,
+    "temperature_end": 0.1,
+    "temperature_episodes": 1000,
+    "discount": 0.999,
+    "mellowmax": 10.0,
+    "alpha": 0.6,
+    "beta": 0.4,
+    "beta_samples": 100_000,
+    "hindsight_atoms": 10,
+    "hindsight_variants": 2,
+    "hindsight_trajectories": 100,
+}
+"""Values of the paper and the authors' script that are no keys, by what they were called as keys."""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("training.clip=1.0", "training: clip was removed: gradients have no limit"),
+        ("discount=0.9", "training: discount was removed: it is always 0.999"),
+        ("encoding.depth_unit=jumps", "encoding: depth_unit was removed: depth nodes count jumps"),
+    ],
+)
+def test_users_are_told_what_became_of_a_key(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        load_configuration(None, [text])
+    section, _, key = text.partition("=")[0].rpartition(".")
+    path = tmp_path / "own.toml"
+    path.write_text(f"[{section or 'training'}]\n{key} = 1\n")
+    with pytest.raises(ConfigurationError, match=f"own.toml: {words}"):
+        load_configuration(str(path))
+
+
+def test_saved_configurations_of_earlier_versions_are_read() -> None:
+    own = load_configuration("tiny", ["episodes=7"])
+    saved = plain_values(own)
+    for section, entries in REMOVED.items():
+        saved[section] |= {key: entry.value if entry.value is not ANY else 3 for key, entry in entries.items()}
+    assert saved_configuration(saved) == own
+    saved["training"]["search_by"] = "goal-count"  # without searches it made no difference
+    assert saved_configuration(saved) == own
+    saved["training"]["searches"] = 2
+    with pytest.raises(ConfigurationError, match=r'made with training.search_by="goal-count", which this version does'):
+        saved_configuration(saved)
+    saved["training"] |= {"searches": 0, "clip": 0.5}
+    with pytest.raises(ConfigurationError, match=r"made with training.clip=0.5, which this version does not have"):
+        saved_configuration(saved)
+
+
+def test_saved_settings_of_earlier_versions_are_read() -> None:
+    assert saved_settings(["training.paced=true", "paced=true", "episodes=3"]) == ["episodes=3"]
+    with pytest.raises(ConfigurationError, match=r"made with training.clip=2"):
+        saved_settings(["clip=2"])

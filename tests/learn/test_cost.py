@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.learn.small import small_tasks
+from tests.learn.small import by_the_maximum_alone, small_tasks
 from tests.learn.test_hindsight import blocks, walk
 from tests.learn.test_trainer import SHORT, weights_hash
 from tests.policy.test_rollout import chain
@@ -18,10 +18,11 @@ from saltus.learn.batch import BatchMaker
 from saltus.learn.config import TrainingSpec, load_configuration
 from saltus.learn.experience import collect, jump_cost, search, transitions_of
 from saltus.learn.folder import save_policy_of
-from saltus.learn.hindsight import hindsight_transitions
+from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import batch_tensors, loss_of
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Coverage, Validation, measure
+from saltus.learn.values import DISCOUNT
 from saltus.lookahead import JUMPS, UNITS, JumpCost, TreeSpec, lookahead
 from saltus.lookahead.spec import PLAY, TREES
 from saltus.model import make_layout
@@ -67,16 +68,18 @@ def test_returns_add_up_the_costs_of_the_part_that_is_relabelled() -> None:
     failed = transitions_of(found, found.goal, 0, 2, reached=False, discount=0.5)
     assert [entry.cost for entry in failed] == [2.0, 5.0]
     assert np.isnan([entry.bound for entry in failed]).all()
-    spec = TrainingSpec(hindsight="state", discount=0.5)
-    relabelled = hindsight_transitions([found], [task], [[]], spec, np.random.default_rng(0))
-    assert [(entry.cost, entry.bound) for entry in relabelled] == [(2.0, -4.5), (5.0, -5.0), (2.0, -2.0)]
+    rng = np.random.default_rng(0)
+    relabelled = hindsight_transitions([found], [task], [lifted_subgoals(task, rng)], 4, rng)
+    returns = [-(2 + DISCOUNT * 5), -5.0, -2.0]
+    assert [(entry.cost, entry.bound) for entry in relabelled] == list(zip((2.0, 5.0, 2.0), returns, strict=True))
 
 
 def test_costs_reach_the_targets_of_a_batch() -> None:
     """The jumps that end in their goal have minus their cost as target."""
-    configuration = load_configuration("tiny", ["cost=actions", "cost_scale=1", "cost_per_jump=0", "rank_weight=0"])
+    configuration = load_configuration("tiny", ["cost=actions"])
     task = chain(6, goal=3)
     trainer = Trainer(configuration, [task], seed=0)
+    trainer.cost = JumpCost("actions")
     tree = lookahead(task)
     entries = []
     for node in (1, 3, 4):
@@ -88,36 +91,37 @@ def test_costs_reach_the_targets_of_a_batch() -> None:
     assert batch.cost.tolist() == [1.0, 3.0, 4.0]
     network = trainer.learner.network
     now = make_layout(batch.now, network.arities)
-    loss = loss_of(network, network, now, None, batch_tensors(batch, "cpu"), configuration.training, 4)
+    loss = loss_of(network, now, None, batch_tensors(batch, "cpu"), -50.0, 4)
     with torch.no_grad():
         q = network(now, 4).q[torch.from_numpy(batch.chosen)]
     error = (q + torch.tensor([1.0, 3.0, 4.0])).abs().mean().item()
     assert loss.packed[-1].item() == pytest.approx(error, abs=1e-5)
 
 
-def test_q_values_reach_the_tolls_to_go() -> None:
+def test_q_values_reach_the_tolls_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flat walk along a road: Q of each step is minus the tolls to the end, and minus a constant per jump."""
     tolls = [5, 5, 5, 5]
     settings = ["lookahead.kind=flat", "episodes=100", "steps=8", "batch=16", "embedding=16", "layers=5"]
-    settings += ["learning_rate=0.005", "learning_rate_episodes=100", "learning_rate_end=0.0001", "rank_weight=0.0"]
-    settings += ["bootstrap=max", "horizon=12", "hindsight=off", "replay=200", "validate_every=1000", "discount=1.0"]
-    settings += ["cost=costs", "cost_scale=4", "cost_per_jump=0.25"]
+    settings += ["learning_rate=0.005", "learning_rate_episodes=100", "horizon=12", "replay=200", "validate_every=1000"]
+    by_the_maximum_alone(monkeypatch)
+    for module in ("learner", "trainer"):
+        monkeypatch.setattr(f"saltus.learn.{module}.DISCOUNT", 1.0)
     task = toll_road(tolls)
-    trainer = Trainer(load_configuration(None, settings), [task], seed=1)
-    assert trainer.cost == JumpCost("costs", 4.0, 0.25)
+    trainer = Trainer(load_configuration(None, [*settings, "cost=costs"]), [task], seed=1)
+    assert trainer.cost == JumpCost("costs", 5.0, 0.5)
     for _ in trainer.train():
         pass
     state = task.initial_state
     for place in range(4):
         (decision,) = trainer.policy().decide([(task, state, task.goal)])
-        assert decision.q == pytest.approx([-sum(toll / 4 + 0.25 for toll in tolls[place:])], abs=0.1)
+        assert decision.q == pytest.approx([-sum(toll / 5 + 0.5 for toll in tolls[place:])], abs=0.1)
         state = decision.tree.state_of(1)
 
 
 @pytest.mark.parametrize("unit", ["actions", "costs"])
 def test_the_scale_makes_the_mean_jump_cost_1(unit: str) -> None:
     tasks = small_tasks("blocksworld", 5)
-    found = jump_cost(TrainingSpec(cost=unit, cost_per_jump=0.5), tasks, TREES, PLAY)
+    found = jump_cost(TrainingSpec(cost=unit), tasks, TREES, PLAY)
     trees = [lookahead(task) for task in tasks]
     assert found.scale == pytest.approx(np.mean([tree.length[1:].mean() for tree in trees]))
     assert (found.unit, found.per_jump) == (unit, 0.5)
@@ -131,7 +135,7 @@ def test_runs_that_count_actions_differ_and_are_repeatable() -> None:
         return weights_hash(trainer)
 
     plain = learn()
-    assert learn("cost=jumps", "cost_per_jump=3") == plain
+    assert learn("cost=jumps") == plain
     assert learn("cost=actions") == learn("cost=actions") != plain
 
 
@@ -171,11 +175,6 @@ def test_coverage_adds_up_costs_where_there_are_some() -> None:
     [
         (["cost=steps"], "training: cost is 'steps', expected one of jumps, actions, costs"),
         (["cost=3"], "training: cost is 3, expected text"),
-        (["cost=actions", "cost_scale=-1"], "training: cost_scale is -1.0, expected at least 0"),
-        (["cost=actions", "cost_scale=inf"], "training: cost_scale is inf, expected a finite number"),
-        (["cost_scale=2"], "training: cost_scale is 2.0, but cost is jumps"),
-        (["cost=actions", "cost_per_jump=nan"], "training: cost_per_jump is nan, expected at least 0"),
-        (["cost=costs", "cost_per_jump=0"], "training: cost_per_jump is 0, but with cost=costs some jumps may be free"),
     ],
 )
 def test_wrong_values_are_refused(settings: list[str], message: str) -> None:

@@ -17,11 +17,12 @@ from tests.learn.test_lean_problems import is_lean, problems
 from saltus.learn import Budget, Contest, ContestEvent, Validation, load_configuration, measure, open_contest
 from saltus.learn.contest import STABLE, HoldFinal
 from saltus.learn.final import MOST_ENTRANTS, Entrant, Placing, Played, Player, entrants_of, hold_final
-from saltus.learn.larger import FINAL_TIMES, MOST_OBJECTS, final_sizes, final_tasks
+from saltus.learn.larger import final_sizes, final_tasks
 from saltus.learn.log import log_entry, read_log
 from saltus.learn.problems import Problems, load_problems
 from saltus.learn.ranking import ranked
 from saltus.learn.train_job import TrainJob, TrainResult
+from saltus.learn.values import FINAL_TIMES, MOST_OBJECTS
 from saltus.policy import LearnedPolicy
 from saltus.policy.catalogue import find_policy
 from saltus.policy.planning import plan_of
@@ -230,7 +231,7 @@ class TestProblems:
 
     def test_they_are_far_larger_and_kept(self, tmp_path: Path) -> None:
         given = load_problems(ROOT / "examples" / "gardener", load_configuration(None))
-        made = final_tasks(given, load_configuration(None), tmp_path)
+        made = final_tasks(given, tmp_path)
         largest = max(len(task.objects) for task in (*given.training, *given.held_out))
         sizes = [len(task.objects) for task in made]
         assert sizes == sorted(sizes)
@@ -240,42 +241,42 @@ class TestProblems:
         assert max(sizes) > 20 * largest
         (folder,) = tmp_path.iterdir()
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
-        again = final_tasks(given, load_configuration(None), tmp_path)
+        again = final_tasks(given, tmp_path)
         assert [task.initial_state for task in again] == [task.initial_state for task in made]
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
-    def test_half_of_them_come_from_a_generator_if_there_is_one(self) -> None:
+    def test_half_of_them_come_from_a_generator_if_there_is_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         given = problems("ferry")
-        names = [task.name for task in final_tasks(given, load_configuration(None))]
+        names = [task.name for task in final_tasks(given)]
         grown = [name for name in names if "grown" in name]
         assert 0 < len(grown) < len(names)
-        only = final_tasks(given, load_configuration(None, ["problems_from=grown"]))
-        assert all("grown" in task.name for task in only)
-        assert final_tasks(given, load_configuration(None, ["problems_from=none"])) == []
+        monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
+        assert all("grown" in task.name for task in final_tasks(given))
 
     def test_growing_ends_in_time(self, tmp_path: Path) -> None:
-        assert final_tasks(problems("ferry"), load_configuration(None), tmp_path, lambda: True) == []
+        assert final_tasks(problems("ferry"), tmp_path, lambda: True) == []
         assert list(tmp_path.iterdir()) == []  # with more time, they are made again
 
     def test_those_of_a_generator_are_about_as_large_as_wanted(self) -> None:
         for name in ("ferry", "logistics"):
             given = problems(name)
-            sizes = final_sizes(given, load_configuration(None))
-            made = [task for task in final_tasks(given, load_configuration(None)) if "grown" not in task.name]
+            sizes = final_sizes(given)
+            made = [task for task in final_tasks(given) if "grown" not in task.name]
             for task in made:
                 assert any(0.75 * size <= len(task.objects) <= 1.25 * size for size in sizes)
 
     def test_problems_too_large_to_be_made_larger(self) -> None:
         task = small_tasks("ferry", 1, "hard")[0]
         assert len(task.objects) * 4 > MOST_OBJECTS
-        assert final_tasks(Problems("ferry", task.domain, [task], [task]), load_configuration(None)) == []
+        assert final_tasks(Problems("ferry", task.domain, [task], [task])) == []
 
-    def test_they_can_be_solved(self) -> None:
+    def test_they_can_be_solved(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Goals are not known to be reachable, but in domains such as this one they are."""
         given = problems("spanner")
         found = find_policy(given.domain)
         player = Player("cpu", 1, 50, "actions")
-        made = final_tasks(given, load_configuration(None, ["problems_from=grown"]))
+        monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
+        made = final_tasks(given)
         assert not all(is_lean(task) for task in made)
         played = [player(Entrant("a", 1, found), task, 60.0) for task in made[:4]]
         assert all(entry.plan is not None for entry in played)
@@ -505,11 +506,15 @@ def test_without_its_checkpoint_the_best_of_the_final_is_not_chosen(ferries: Pat
     assert again.policy.read_text() != f"{best.run} {best.episode}"
 
 
-def test_no_time_is_kept_where_there_can_be_no_final(ferries: Path, tmp_path: Path) -> None:
-    settings = ["problems_from=none", "free_moves=false"]
-    contest = open_contest(ferries, tmp_path / "none", budget=Budget(1000.0), device="cpu", settings=settings)
+def test_no_time_is_kept_where_there_can_be_no_final(
+    ferries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ["free_moves=false"]
+    with monkeypatch.context() as patched:
+        patched.setattr("saltus.learn.contest_opening.final_sizes", lambda problems: [])
+        contest = open_contest(ferries, tmp_path / "none", budget=Budget(1000.0), device="cpu", settings=settings)
     assert contest._hold_final is None
     assert contest._left() == pytest.approx(1000.0, abs=1)
-    other = open_contest(ferries, tmp_path / "some", budget=Budget(1000.0), device="cpu", settings=settings[1:])
+    other = open_contest(ferries, tmp_path / "some", budget=Budget(1000.0), device="cpu", settings=settings)
     assert other._hold_final is not None
     assert 800 < other._left() < 901

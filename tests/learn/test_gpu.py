@@ -18,9 +18,7 @@ from saltus.policy import LearnedPolicy
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
-@pytest.mark.parametrize(
-    "settings", [[], ["average=0.9", "target_every=1", "clip=1.0"], ["encoding.depth_nodes=false"], ["cost=actions"]]
-)
+@pytest.mark.parametrize("settings", [[], ["average=0.9"], ["encoding.depth_nodes=false"], ["cost=actions"]])
 def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> None:
     configuration = load_configuration("tiny", ["learning_rate=0.01", *settings])
     tasks = small_tasks("blocksworld", 6)

@@ -7,7 +7,6 @@ import pytest
 from tests.learn.small import small_tasks
 from tests.tasks import domain_of, task_of
 
-from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Final, Trajectory, transitions_of
 from saltus.learn.hindsight import first_without, groundings, hindsight_transitions, lifted_subgoals, relabelled
 from saltus.policy import Ending
@@ -110,29 +109,10 @@ def test_the_largest_new_sub_goal_is_grounded_at_every_state() -> None:
         "(table a), (on b c), (table c), (table d)",
     )
     subgoals = lifted_subgoals(task, np.random.default_rng(0), 10, 2)
-    found = list(relabelled(trajectory, task, subgoals, "lifted", np.random.default_rng(0)))
+    found = list(relabelled(trajectory, task, subgoals, np.random.default_rng(0)))
     named = [(first, last, {task.atom_name(int(code)) for code in goal.positive}) for first, last, goal in found]
     # state 3 brings nothing that state 2 had not; state 2 is the tower of two; state 1 a single stack
     assert named == [(0, 2, {"(on b c)", "(on c d)"}), (0, 1, {"(on c d)"})]
-
-
-def test_state_and_propositional_hindsight() -> None:
-    task = blocks("(on a b) (on c d)")
-    trajectory = walk(
-        task,
-        "(table a), (table b), (table c), (table d)",
-        "(table a), (table b), (on c d)",
-        "(table a), (on b c), (on c d)",
-    )
-    rng = np.random.default_rng(0)
-    whole = list(relabelled(trajectory, task, [], "state", rng))
-    assert [(first, last, State(goal.positive)) for first, last, goal in whole] == [
-        (0, 2, trajectory.states[2]),
-        (0, 1, trajectory.states[1]),
-    ]
-    own = list(relabelled(trajectory, task, [], "propositional", rng))
-    assert [(first, last) for first, last, _ in own] == [(0, 1)]
-    assert [task.atom_name(int(code)) for code in own[0][2].positive] == ["(on c d)"]
 
 
 def test_transitions_carry_returns_and_ends() -> None:
@@ -151,16 +131,10 @@ def test_at_most_so_many_relabelled_trajectories() -> None:
     trajectory = walk(task, *(f"(table a), (on {x} {y})" for x, y in ("ab", "bc", "cd", "da", "ac")))
     subgoals = [lifted_subgoals(task, np.random.default_rng(0), 10, 2)]
     counts = {
-        most: len(
-            hindsight_transitions(
-                [trajectory, trajectory], [task], subgoals, TrainingSpec(hindsight_trajectories=most), rng
-            )
-        )
+        most: len(hindsight_transitions([trajectory, trajectory], [task], subgoals, 4, rng, most))
         for most, rng in ((3, np.random.default_rng(0)), (100, np.random.default_rng(0)))
     }
     assert 0 < counts[3] < counts[100]
-    spec = TrainingSpec(hindsight="off")
-    assert hindsight_transitions([trajectory], [task], subgoals, spec, np.random.default_rng(0)) == []
 
 
 def test_every_trajectory_has_its_share_of_the_relabelled_ones() -> None:
@@ -171,8 +145,7 @@ def test_every_trajectory_has_its_share_of_the_relabelled_ones() -> None:
     subgoals = [lifted_subgoals(task, np.random.default_rng(0), 10, 2)]
 
     def ends(most: int) -> list[State]:
-        spec = TrainingSpec(hindsight_trajectories=most)
-        found = hindsight_transitions([long, long, short], [task], subgoals, spec, np.random.default_rng(0))
+        found = hindsight_transitions([long, long, short], [task], subgoals, 4, np.random.default_rng(0), most)
         return [entry.successor for entry in found if entry.final is Final.GOAL]
 
     assert ends(4) == [long.states[4], long.states[3], long.states[4], short.states[1]]
@@ -198,7 +171,7 @@ def test_relabelled_goals_hold_at_the_end_and_not_before(domain: str) -> None:
     for trajectory in trainer._collect(1.0):
         own = trainer.subgoals[trajectory.task]
         rng = np.random.default_rng(0)
-        for first, last, goal in relabelled(trajectory, tasks[trajectory.task], own, "lifted", rng):
+        for first, last, goal in relabelled(trajectory, tasks[trajectory.task], own, rng):
             found += 1
             assert goal.holds(trajectory.states[last])
             assert not any(goal.holds(state) for state in trajectory.states[first:last])

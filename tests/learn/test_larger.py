@@ -15,8 +15,9 @@ import saltus.grow
 from saltus.domains.generated import generated_task
 from saltus.grow import Grower, Grown
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.larger import FAR_OBJECTS, far_tasks, grow_tasks, larger_tasks, larger_training_tasks, similar_tasks
+from saltus.learn.larger import far_tasks, grow_tasks, larger_tasks, similar_tasks
 from saltus.learn.problems import Problems, load_problems
+from saltus.learn.values import FAR_OBJECTS
 from saltus.pddl import Domain
 from saltus.task import Task
 
@@ -44,9 +45,15 @@ def grower(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saltus.grow, "Grower", FakeGrower)
 
 
-def configured(origin: str) -> Configuration:
+@pytest.fixture
+def unheard_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No domain has a generator."""
+    monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
+
+
+def configured() -> Configuration:
     """A configuration that asks for two larger and two similar problems."""
-    return load_configuration(None, ["larger_problems=2", "generated_problems=2", f"problems_from={origin}"])
+    return load_configuration(None, ["larger_problems=2", "generated_problems=2"])
 
 
 def known() -> Problems:
@@ -57,69 +64,62 @@ def known() -> Problems:
 
 def unknown() -> Problems:
     """Problems of a domain without one."""
-    return load_problems(ROOT / "examples" / "gardener", configured("auto"))
+    return load_problems(ROOT / "examples" / "gardener", configured())
 
 
 def test_a_generator_comes_first(tmp_path: Path) -> None:
     problems = known()
-    for origin in ("auto", "generator"):
-        made = larger_tasks(problems, configured(origin), tmp_path)
-        assert len(made) == 2
-        assert min(len(task.objects) for task in made) > max(len(task.objects) for task in problems.training)
-        assert similar_tasks(problems, configured(origin), tmp_path)
+    made = larger_tasks(problems, configured(), tmp_path)
+    assert len(made) == 2
+    assert min(len(task.objects) for task in made) > max(len(task.objects) for task in problems.training)
+    assert similar_tasks(problems, configured(), tmp_path)
     assert FakeGrower.asked == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_known_domain_can_be_treated_as_unknown() -> None:
+@pytest.mark.usefixtures("unheard_of")
+def test_without_a_generator_problems_are_grown() -> None:
     problems = known()
-    assert larger_tasks(problems, configured("grown")) == problems.training[:2]
-    assert similar_tasks(problems, configured("grown")) == problems.training[:2]
+    assert larger_tasks(problems, configured()) == problems.training[:2]
+    assert similar_tasks(problems, configured()) == problems.training[:2]
     assert FakeGrower.asked == [(2, 4.0, 5), (2, 1.0, 4)]  # validation problems are not learned from
-    assert larger_tasks(problems, configured("none")) == similar_tasks(problems, configured("none")) == []
-
-
-def test_an_unknown_domain_has_no_generator() -> None:
-    problems = unknown()
-    assert larger_tasks(problems, configured("generator")) == []
-    assert similar_tasks(problems, configured("generator")) == []
-    assert len(larger_tasks(problems, configured("auto"))) == 2
 
 
 def test_grown_problems_are_made_once_and_kept(tmp_path: Path) -> None:
     problems = unknown()
-    grow_tasks(problems, configured("auto"), tmp_path / "grown")
+    grow_tasks(problems, configured(), tmp_path / "grown")
     assert len(FakeGrower.asked) == 2
     assert sorted(path.name.split("-")[0] for path in (tmp_path / "grown").iterdir()) == ["larger", "similar"]
-    again = larger_tasks(problems, configured("auto"), tmp_path / "grown")
+    again = larger_tasks(problems, configured(), tmp_path / "grown")
     assert [task.objects for task in again] == [task.objects for task in problems.training[:2]]
     assert [task.initial_state for task in again] == [task.initial_state for task in problems.training[:2]]
-    assert len(similar_tasks(problems, configured("auto"), tmp_path / "grown")) == 2
+    assert len(similar_tasks(problems, configured(), tmp_path / "grown")) == 2
     assert len(FakeGrower.asked) == 2
     fewer = replace(problems, training=problems.training[1:])
-    similar_tasks(fewer, configured("auto"), tmp_path / "grown")  # other problems: what was kept does not count
+    similar_tasks(fewer, configured(), tmp_path / "grown")  # other problems: what was kept does not count
     assert len(FakeGrower.asked) == 3
 
 
 def test_missing_larger_problems_are_told(tmp_path: Path) -> None:
     problems = unknown()
-    assert grow_tasks(problems, configured("auto"), tmp_path / "whole") == []
+    assert grow_tasks(problems, configured(), tmp_path / "whole") == []
     calls = iter([False, True, True])
-    assert grow_tasks(problems, configured("auto"), tmp_path / "part", lambda: next(calls)) == [
+    assert grow_tasks(problems, configured(), tmp_path / "part", lambda: next(calls)) == [
         "only 1 of 2 larger problems could be grown from the given ones: how the policy does on them says less"
     ]
-    assert len(larger_tasks(problems, configured("auto"), tmp_path / "part")) == 1  # those made in time are kept
-    assert grow_tasks(problems, configured("auto"), tmp_path / "none", lambda: True)[0].startswith("no larger problems")
+    assert len(larger_tasks(problems, configured(), tmp_path / "part")) == 1  # those made in time are kept
+    assert grow_tasks(problems, configured(), tmp_path / "none", lambda: True)[0].startswith("no larger problems")
 
 
+@pytest.mark.usefixtures("unheard_of")
 def test_problems_that_are_given_for_both_are_counted_once() -> None:
     problems = known()
     few = Problems("ferry", problems.domain, problems.training[:3], problems.training[:3])
-    larger_tasks(few, configured("grown"))
+    larger_tasks(few, configured())
     assert FakeGrower.asked == [(2, 4.0, 3)]
 
 
-def test_far_larger_problems() -> None:
+def test_far_larger_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = known()
     largest = max(len(task.objects) for task in problems.training)
     wanted = load_configuration(None, ["far_problems=3"])
@@ -129,25 +129,10 @@ def test_far_larger_problems() -> None:
     assert far[0] > 5 * largest
     assert far[-1] <= min(16 * largest, FAR_OBJECTS)
     assert far_tasks(problems, load_configuration(None, [])) == []
-    grown = load_configuration(None, ["far_problems=3", "problems_from=grown"])
-    far_tasks(problems, grown)
+    monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
+    far_tasks(problems, wanted)
     ((count, times, _),) = FakeGrower.asked
     assert (count, times) == (3, 16.0)
-
-
-def test_larger_problems_to_learn_from() -> None:
-    problems = known()
-    largest = max(len(task.objects) for task in problems.training)
-    made = larger_training_tasks(problems, load_configuration(None, ["larger_training=3"]))
-    assert len(made) == 3
-    assert largest <= min(len(task.objects) for task in made)
-    assert max(len(task.objects) for task in made) <= 3 * largest
-    others = larger_tasks(problems, load_configuration(None, ["larger_problems=3"]))
-    assert {task.initial_state for task in made}.isdisjoint(task.initial_state for task in others)
-    assert larger_training_tasks(problems, load_configuration(None, [])) == []
-    assert larger_training_tasks(problems, load_configuration(None, ["larger_training=3", "problems_from=none"])) == []
-    larger_training_tasks(problems, load_configuration(None, ["larger_training=3", "problems_from=grown"]))
-    assert FakeGrower.asked == [(3, 3.0, 4)]  # validation problems are not learned from
 
 
 def test_nothing_is_far_larger_than_large_problems() -> None:

@@ -43,15 +43,16 @@ def test_training_problems_get_lean_versions() -> None:
 
 def test_nothing_changes_unless_asked_for_or_where_nothing_is_used_up(tmp_path: Path) -> None:
     assert lean_tasks(problems(), configured()) == lean_tasks(problems("ferry"), configured("lean=true")) == []
-    assert lean_tasks(problems(), configured("lean=true", "problems_from=none")) == []
     assert grow_tasks(problems("ferry"), configured("lean=true"), tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("origin", ["generator", "grown"])
-def test_half_of_the_larger_problems_are_lean(origin: str) -> None:
+@pytest.mark.parametrize("is_known", [True, False])
+def test_half_of_the_larger_problems_are_lean(is_known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     given = problems()
-    made = larger_tasks(given, configured("lean=true", f"problems_from={origin}"))
+    if not is_known:
+        monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
+    made = larger_tasks(given, configured("lean=true"))
     assert len(made) == 4
     assert [len(task.objects) for task in made] == sorted(len(task.objects) for task in made)
     assert sum(is_lean(task) for task in made) >= 2
@@ -82,12 +83,13 @@ def test_contests_have_them() -> None:
     assert all(entry.configuration.training.lean for entry in candidates_for(problems().training, "cpu"))
 
 
-def test_larger_problems_are_larger_even_if_much_can_be_spared() -> None:
+def test_larger_problems_are_larger_even_if_much_can_be_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty spanners for a few nuts: without them, problems would be smaller than the given ones."""
     tasks = [
         generated_task("spanner", "training", 0, 1, seed, {"spanners": 30 + seed, "nuts": 2 + seed, "locations": 3})
         for seed in range(3)
     ]
     given = Problems("spanner", tasks[0].domain, tasks, tasks[2:])
-    made = larger_tasks(given, configured("lean=true", "problems_from=grown"))
+    monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
+    made = larger_tasks(given, configured("lean=true"))
     assert min(len(task.objects) for task in made) > max(len(task.objects) for task in given.training)

@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 
-from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Final, return_to_go
 from saltus.learn.losses import (
     FIGURES,
@@ -16,7 +15,6 @@ from saltus.learn.losses import (
     batch_loss,
     bounds_loss,
     huber,
-    maximum,
     mean_of,
     mellowmax,
     rank_loss,
@@ -43,18 +41,11 @@ def test_mellowmax_of_large_values_does_not_overflow() -> None:
     assert math.isfinite(mellowmax(q, torch.ones(1, 2, dtype=torch.bool), 10.0).item())
 
 
-def test_maximum() -> None:
-    q = torch.tensor([[-1.0, -2.0, 9.0], [5.0, 5.0, 5.0]])
-    mask = torch.tensor([[True, True, False], [False, False, False]])
-    assert maximum(q, mask).tolist() == [-1.0, 0.0]
-
-
 def test_targets() -> None:
     final = torch.tensor([int(Final.NO), int(Final.GOAL), int(Final.DEAD_END)])
     value = torch.tensor([-4.0, -7.0, -7.0])
     one, three = torch.ones(3), torch.full((3,), 3.0)
     assert td_target(value, one, final, 0.9, -50.0).tolist() == pytest.approx([-4.6, -1.0, -50.0])
-    assert td_target(value, one, final, 0.9, -50.0, least=-3.0).tolist() == pytest.approx([-3.0, -1.0, -50.0])
     assert td_target(value, three, final, 0.9, -50.0).tolist() == pytest.approx([-6.6, -3.0, -50.0])
 
 
@@ -119,31 +110,23 @@ def predictions(depth: torch.Tensor | None = None) -> Predictions:
 RANK = math.log1p(math.exp(3.0))
 
 
-@pytest.mark.parametrize(
-    ("spec", "each", "means", "total"),
-    [
-        (TrainingSpec(rank_weight=0.5), [0.125, 3.0], [1.3125, 0.25, RANK / 2, 1.75], 0.78125 + 0.25 * RANK),
-        (TrainingSpec(rank_weight=0.0), [0.125, 3.0], [1.3125, 0.25, 0.0, 1.75], 0.78125),
-        (TrainingSpec(rank_weight=0.0, bounds=False), [0.125, 2.5], [1.3125, 0.0, 0.0, 1.75], 0.65625),
-    ],
-)
-def test_the_loss_of_a_batch(spec: TrainingSpec, each: list[float], means: list[float], total: float) -> None:
+def test_the_loss_of_a_batch() -> None:
     """Importance weights, here 1/2, apply to TD and bounds alone; the rank is not part of a sample's loss."""
     found = predictions()
-    loss = batch_loss(found, torch.tensor([0.5, 0.5]), spec)
-    assert loss.total.item() == pytest.approx(total)
+    loss = batch_loss(found, torch.tensor([0.5, 0.5]))
+    assert loss.total.item() == pytest.approx(0.78125 + 0.5 * RANK)
     samples, figures = unpack(loss.packed.numpy())
-    assert samples.tolist() == pytest.approx(each)
+    assert samples.tolist() == pytest.approx([0.125, 3.0])
     assert list(figures) == ["td", "bounds", "rank", "td_error"]
-    assert list(figures.values()) == pytest.approx(means)
-    assert total_of(figures, spec) == pytest.approx(means[0] + means[1] + spec.rank_weight * means[2])
+    assert list(figures.values()) == pytest.approx([1.3125, 0.25, RANK / 2, 1.75])
+    assert total_of(figures) == pytest.approx(1.3125 + 0.25 + RANK / 2)
     loss.total.backward()  # type: ignore[no-untyped-call]
     assert found.q.grad is not None
-    assert found.q.grad.tolist() == pytest.approx([0.125, -0.25 if not spec.bounds else -0.5])
+    assert found.q.grad.tolist() == pytest.approx([0.125, -0.5])
 
 
 def test_without_depth_nodes_there_is_no_rank_loss() -> None:
-    loss = batch_loss(predictions(torch.zeros(0)), torch.ones(2), TrainingSpec(rank_weight=1.0))
+    loss = batch_loss(predictions(torch.zeros(0)), torch.ones(2))
     assert unpack(loss.packed.numpy())[1]["rank"] == 0.0
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from saltus.learn.experience import Final, Transition, pack_transitions, unpack_transitions
-from saltus.learn.replay import LEAST_PRIORITY, Replay
+from saltus.learn.replay import Replay
+from saltus.learn.values import LEAST_PRIORITY
 from saltus.task import Goal, State
 
 

@@ -31,7 +31,7 @@ from saltus.learn.validation import Coverage, Validation
 from saltus.model.policy_file import load_policy_file
 from saltus.policy.exit_codes import ExitCode
 
-FAST = ["steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "larger_problems=0", "validation_jumps=4"]
+FAST = ["steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "larger_problems=0"]
 
 
 def options(*extra: str, episodes: int = 6) -> list[str]:
@@ -128,16 +128,15 @@ class TestFrom:
         out = tmp_path / "second"
         out.mkdir()
         (out / "state.safetensors").touch()  # of a run that is no more
-        settings = ("layers=3", "precision=tf32", "average=0.9", "target_every=3")
-        slow = options(*settings, "learning_rate=1e-12", "learning_rate_end=1e-12", episodes=2)
+        settings = ("layers=3", "precision=tf32", "average=0.9")
+        slow = options(*settings, "learning_rate=1e-12", "learning_rate_episodes=1000000", episodes=2)
         assert command(["train", str(suite), "--out", str(out), "--from", str(first), "--seed", "9", *slow]) == 0
         before, after = load_file(first), load_file(out / "policy.safetensors")
         assert all(torch.allclose(before[name], after[name], atol=1e-6) for name in before)
         state = load_file(out / "state.safetensors")
         for name, weights in before.items():
             assert all(
-                torch.allclose(weights, state[f"learner.{part}.{name}"], atol=1e-6)
-                for part in ("network", "target", "averaged")
+                torch.allclose(weights, state[f"learner.{part}.{name}"], atol=1e-6) for part in ("network", "averaged")
             )
         start = load_policy_file(out / "policy.safetensors").record["start"]
         assert start == json.loads((out / "config.json").read_text())["start"]
@@ -341,10 +340,11 @@ class Clock:
 
 
 def test_a_run_ends_with_the_yardstick_next_to_the_policy(
-    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "run"
-    solvable = options("validation_jumps=200", "larger_problems=1", "larger_from=0.0", episodes=2)
+    monkeypatch.setattr("saltus.learn.trainer.LARGER_FROM", 0.0)
+    solvable = options("larger_problems=1", episodes=2)
     assert command(["train", str(suite), "--out", str(out), *solvable]) == 0
     first, best, held_out, larger, policy = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{suite.name}: done after 2 episodes and ")

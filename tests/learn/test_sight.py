@@ -10,7 +10,6 @@ from tests.learn.small import small_tasks
 from tests.policy.test_goal_by_goal import lamps
 from tests.tasks import domain_of, task_of
 
-from saltus.errors import ConfigurationError
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Trajectory, collect, search
 from saltus.learn.trainer import EpisodeReport, Trainer
@@ -104,11 +103,9 @@ def test_searches_begin_where_a_part_began_and_reach_what_it_saw() -> None:
 
 def test_training_with_one_goal_in_sight() -> None:
     settings = ["episodes=3", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon=12", "searches=2"]
-    configuration = load_configuration("tiny", [*settings, "play.goals_in_sight=1", "search_decisions=20"])
+    configuration = load_configuration("tiny", [*settings, "play.goals_in_sight=1"])
     tasks = small_tasks("blocksworld", 4)
     trainer = Trainer(configuration, tasks[:3], tasks[3:], seed=0)
     losses = [event.loss for event in trainer.train() if isinstance(event, EpisodeReport)]
     assert len(losses) == 3
     assert all(np.isfinite(losses))
-    with pytest.raises(ConfigurationError, match="exclude"):
-        load_configuration("tiny", ["play.goals_in_sight=1", "plan_starts=1"])

@@ -14,24 +14,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.learn.small import small_tasks
+from tests.learn.small import by_the_maximum_alone, small_tasks
 from tests.policies import Plays
 from tests.policy.test_rollout import chain
 
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn.batch import BatchMaker
 from saltus.learn.config import load_configuration, named_configurations
-from saltus.learn.curriculum import ENOUGH, FIRST_SHARE, Curriculum
+from saltus.learn.curriculum import Curriculum
 from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, Transition, collect, search
-from saltus.learn.plan_starts import NEAREST, PlanStarts
-from saltus.learn.trainer import AHEAD_THREADS, Trainer, linear, restarted
+from saltus.learn.trainer import Trainer, linear, restarted
 from saltus.learn.validation import Coverage, Validation, measure
+from saltus.learn.values import AHEAD_THREADS, ENOUGH, FIRST_SHARE
 from saltus.lookahead import PlaySpec, TreeSpec, lookahead
-from saltus.lookahead.actions import successor_state
 from saltus.model.policy_file import PolicyFile
 from saltus.policy import Decision, Ending, GoalCountPolicy, Policy
-from saltus.policy.relaxed import RelaxedFound, relaxed_search
 from saltus.task import Task
 
 SHORT = ["episodes=4", "steps=3", "batch=6", "layers=3", "embedding=8", "horizon=6", "validate_every=2"]
@@ -46,11 +44,11 @@ def weights_hash(trainer: Trainer) -> str:
     return digest.hexdigest()
 
 
-def test_q_values_of_a_chain_reach_the_true_distances() -> None:
+def test_q_values_of_a_chain_reach_the_true_distances(monkeypatch: pytest.MonkeyPatch) -> None:
     """A flat walk along a chain: Q of every step towards the goal is minus the discounted distance."""
     settings = ["lookahead.kind=flat", "episodes=100", "steps=8", "batch=16", "embedding=16", "layers=5"]
-    settings += ["learning_rate=0.005", "learning_rate_episodes=100", "learning_rate_end=0.0001", "rank_weight=0.0"]
-    settings += ["bootstrap=max", "horizon=12", "hindsight=off", "replay=200", "validate_every=1000"]
+    settings += ["learning_rate=0.005", "learning_rate_episodes=100", "horizon=12", "replay=200", "validate_every=1000"]
+    by_the_maximum_alone(monkeypatch)
     task = chain(6, goal=4)
     trainer = Trainer(load_configuration(None, settings), [task], seed=1)
     for _ in trainer.train():
@@ -83,11 +81,11 @@ def test_the_same_seed_gives_the_same_weights_and_another_one_others() -> None:
 
 
 def test_the_report_of_an_episode_names_every_loss() -> None:
-    trainer = Trainer(load_configuration("tiny", [*SHORT, "rank_weight=0.5"]), small_tasks("blocksworld", 5), seed=1)
+    trainer = Trainer(load_configuration("tiny", SHORT), small_tasks("blocksworld", 5), seed=1)
     report = next(event for event in trainer.train() if isinstance(event, EpisodeReport) and event.losses["td"])
     values = report.to_json()
     assert {"td", "bounds", "rank", "td_error"} == set(report.losses) <= set(values)
-    assert values["loss"] == pytest.approx(values["td"] + values["bounds"] + 0.5 * values["rank"])
+    assert values["loss"] == pytest.approx(values["td"] + values["bounds"] + values["rank"])
     assert "losses" not in values
 
 
@@ -117,9 +115,8 @@ def test_nobody_elses_random_numbers_change() -> None:
     "extra",
     [
         [],
-        ["average=0.9", "target_every=2", "clip=0.5", "layers_least=1", "keep_failed=true", "searches=2"],
+        ["average=0.9", "layers_least=1", "searches=2"],
         ["curriculum=4"],
-        ["curriculum=4", "paced=true"],
     ],
 )
 def test_a_restored_run_goes_on_as_if_nothing_had_happened(extra: list[str]) -> None:
@@ -148,8 +145,7 @@ def test_a_restored_run_goes_on_as_if_nothing_had_happened(extra: list[str]) -> 
 @pytest.mark.parametrize("name", sorted(named_configurations()))
 @pytest.mark.parametrize("domain", ["blocksworld", "spanner"])
 def test_every_configuration_trains(name: str, domain: str) -> None:
-    settings = ["episodes=2", "steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "rollouts=2"]
-    settings += ["validate_every=2", "validation_jumps=3"]
+    settings = ["episodes=2", "steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "validate_every=2"]
     if name.startswith("paper"):
         settings.append("layers_least=1")  # of the two layers above
     tasks = small_tasks(domain, 4)
@@ -159,17 +155,6 @@ def test_every_configuration_trains(name: str, domain: str) -> None:
     assert isinstance(events[2], Validation)
     assert all(np.isfinite(event.loss) for event in events if isinstance(event, EpisodeReport))
     assert len(trainer.hindsight) or len(trainer.original) or domain == "spanner"
-
-
-@pytest.mark.parametrize("kind", ["lifted", "propositional", "state", "off"])
-@pytest.mark.parametrize("bootstrap", ["mellowmax", "max"])
-def test_every_kind_of_hindsight_and_bootstrap_trains(kind: str, bootstrap: str) -> None:
-    settings = [*SHORT, f"hindsight={kind}", f"bootstrap={bootstrap}", "keep_failed=true"]
-    trainer = Trainer(load_configuration("tiny", settings), small_tasks("ferry", 4), seed=0)
-    losses = [event.loss for event in trainer.train() if isinstance(event, EpisodeReport)]
-    assert len(losses) == 4
-    assert all(np.isfinite(losses))
-    assert bool(len(trainer.hindsight)) == (kind != "off")
 
 
 def test_searched_trajectories_lead_to_the_goal_jump_by_jump() -> None:
@@ -188,89 +173,8 @@ def test_searched_trajectories_lead_to_the_goal_jump_by_jump() -> None:
     assert search(policy, tasks[int(np.argmax(lengths))], 0, 1) is None
 
 
-def test_rollouts_begin_on_plans_ever_farther_from_the_end() -> None:
-    task = small_tasks("ferry", 3)[2]
-    plan = relaxed_search(task).plan
-    assert plan is not None
-    states = [task.initial_state]
-    for action in plan:
-        states.append(successor_state(task, states[-1], action))
-    starts, rng = PlanStarts([task]), np.random.default_rng(0)
-
-    def before_the_end() -> int:
-        return len(plan) - states.index(starts.draw(0, rng, lambda: None))
-
-    assert len(plan) > NEAREST
-    assert {before_the_end() for _ in range(50)} == set(range(NEAREST // 2, NEAREST + 1))
-    for _ in range(20):
-        starts.learn(0, solved=True)
-    distances = {before_the_end() for _ in range(200)}
-    assert max(distances) == len(plan)
-    assert min(distances) >= len(plan) // 2
-    for _ in range(20):
-        starts.learn(0, solved=False)
-    assert max(before_the_end() for _ in range(50)) == NEAREST
-
-
-def test_without_a_plan_rollouts_begin_in_the_initial_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("saltus.learn.plan_starts.relaxed_search", lambda *_: RelaxedFound())
-    task = small_tasks("ferry", 1)[0]
-    starts = PlanStarts([task])
-    for solved in (True, False, True):
-        assert starts.draw(0, np.random.default_rng(0), lambda: None) is task.initial_state
-        starts.learn(0, solved)
-
-
-def test_a_run_with_plan_starts_goes_on_as_if_never_stopped() -> None:
-    """Also from the state of a version without them, which has neither distances nor their random numbers."""
-    settings = [*SHORT, "rollouts=3", "plan_starts=2", "episodes=4"]
-    tasks = small_tasks("ferry", 4, "validation")
-
-    def trainer() -> Trainer:
-        return Trainer(load_configuration("tiny", settings), tasks, seed=0)
-
-    whole, first, second = trainer(), trainer(), trainer()
-    list(whole.train())
-    list(first.train(stop=lambda: first.episode == 2))
-    tensors, values = first.get_state()
-    assert values["plan_starts"]["distance"]
-    second.set_state(tensors, values)
-    list(second.train())
-    assert weights_hash(second) == weights_hash(whole)
-    assert second.plan_starts.get_state() == whole.plan_starts.get_state()
-    del values["plan_starts"], values["random"]["starts"]
-    trainer().set_state(tensors, values)
-
-
-BAD_DISTANCES = (None, [[0]], [[9, 1.0]], [[0, -1.0]], [["a", 1.0]], [[0, "far"]])
-BAD_SHARE = {"success": 2.0, "distance": []}
-
-
-def test_fewer_rollouts_begin_on_plans_as_others_reach_the_goal() -> None:
-    starts = PlanStarts([])
-    assert starts.count(2) == 2
-    for _ in range(50):
-        starts.see(True)
-    assert starts.count(2) == 0
-    for _ in range(5):
-        starts.see(False)
-    assert starts.count(4) == 2
-
-
-@pytest.mark.parametrize(
-    "value", [[], {}, *({"success": 0.0, "distance": d} for d in BAD_DISTANCES), BAD_SHARE], ids=str
-)
-def test_damaged_plan_starts_are_refused(value: Any) -> None:
-    trainer = Trainer(load_configuration("tiny", SHORT), small_tasks("ferry", 2), seed=0)
-    list(trainer.train())
-    tensors, values = trainer.get_state()
-    with pytest.raises(InputError, match="plan_starts"):
-        trainer.set_state(tensors, {**values, "plan_starts": value})
-
-
-@pytest.mark.parametrize("guide", ["goal-count", "policy"])
-def test_failed_rollouts_are_searched(guide: str) -> None:
-    settings = [*SHORT, "horizon=1", "episodes=2", "searches=3", f"search_by={guide}", "search_decisions=40"]
+def test_failed_rollouts_are_searched() -> None:
+    settings = [*SHORT, "horizon=1", "episodes=2", "searches=3"]
     tasks = small_tasks("ferry", 4)
 
     def learn() -> Trainer:
@@ -285,17 +189,6 @@ def test_failed_rollouts_are_searched(guide: str) -> None:
     assert weights_hash(trainer) == weights_hash(learn())
 
 
-def test_failed_trajectories_are_kept_only_if_asked_for() -> None:
-    def original(setting: str) -> int:
-        settings = [*SHORT, "horizon=1", "episodes=2", setting]
-        trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3, "validation"), seed=0)
-        list(trainer.train())
-        return len(trainer.original)
-
-    assert original("keep_failed=false") == 0
-    assert original("keep_failed=true") == 8
-
-
 def test_a_curriculum_begins_with_the_smallest_problems_and_ends_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[int]] = []
 
@@ -304,9 +197,11 @@ def test_a_curriculum_begins_with_the_smallest_problems_and_ends_with_all(monkey
         return collect(policy, tasks, numbers, **rest)
 
     monkeypatch.setattr("saltus.learn.trainer.collect", noted)
+    monkeypatch.setattr("saltus.learn.trainer.ROLLOUTS", 16)
+    monkeypatch.setattr(Curriculum, "learn", lambda curriculum, success: None)
     tasks = small_tasks("ferry", 10)[::-1]
     sizes = sorted(len(task.objects) for task in tasks)
-    settings = [*SHORT, "curriculum=10", "episodes=12", "rollouts=16", "steps=1", "horizon=1", "stop_after=0"]
+    settings = [*SHORT, "curriculum=10", "episodes=12", "steps=1", "horizon=1", "stop_after=0"]
     trainer = Trainer(load_configuration("tiny", settings), tasks)
     list(trainer.train())
     assert {*seen[0]} == {sizes[0]}
@@ -315,14 +210,13 @@ def test_a_curriculum_begins_with_the_smallest_problems_and_ends_with_all(monkey
     assert [trainer.tasks[number] for number in trainer.drawn_from] != tasks
 
 
-def test_a_paced_curriculum_follows_success() -> None:
-    by_time, paced = Curriculum(100), Curriculum(100, paced=True)
+def test_a_curriculum_follows_success() -> None:
+    by_time, paced = Curriculum(100), Curriculum(100)
     for episode in range(100):
-        assert paced.share(episode) >= by_time.share(episode)
+        assert paced.share(episode) == by_time.share(episode)
         assert FIRST_SHARE <= paced.share(episode) <= 1.0
         paced.learn(0.0)
     assert paced.pace == FIRST_SHARE
-    paced = Curriculum(100, paced=True)
     for _ in range(24):
         assert paced.share(0) < 1.0
         paced.learn(1.0)
@@ -335,9 +229,9 @@ def test_a_paced_curriculum_follows_success() -> None:
     assert [Curriculum(0).share(0), by_time.share(50), by_time.share(100)] == pytest.approx([1.0, 0.55, 1.0])
 
 
-def test_a_paced_curriculum_is_saved_and_forgotten_with_its_episode() -> None:
+def test_a_curriculum_is_saved_and_forgotten_with_its_episode() -> None:
     tasks = small_tasks("ferry", 10)
-    settings = [*SHORT, "curriculum=100", "paced=true", "episodes=20", "rollouts=2", "steps=1", "horizon=9"]
+    settings = [*SHORT, "curriculum=100", "episodes=20", "steps=1", "horizon=9"]
 
     def trainer() -> Trainer:
         return Trainer(load_configuration("tiny", settings), tasks, seed=0)
@@ -357,9 +251,6 @@ def test_a_paced_curriculum_is_saved_and_forgotten_with_its_episode() -> None:
     list(second.train(stop=lambda: second.episode == 4))
     assert second.curriculum.pace == whole.curriculum.pace
     assert weights_hash(second) == weights_hash(whole)
-    for value in (-0.1, 1.5, "0.5", None, float("nan")):  # and a curriculum may be longer than the run
-        with pytest.raises(InputError, match="pace"):
-            trainer().set_state(tensors, {**values, "pace": value})
     del values["pace"]
     trainer().set_state(tensors, values)
 
@@ -374,8 +265,9 @@ def test_schedules_that_begin_anew() -> None:
     assert found[6:] == [*((i, 8) for i in range(8)), (0, 16)]
 
 
-def test_the_learning_rate_rises_again_if_asked_to() -> None:
-    settings = [*SHORT, "learning_rate=0.1", "learning_rate_end=0.05", "learning_rate_episodes=1"]
+def test_the_learning_rate_rises_again_if_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saltus.learn.trainer.LEARNING_RATE_END", 0.05)
+    settings = [*SHORT, "learning_rate=0.1", "learning_rate_episodes=1"]
     trainer = Trainer(
         load_configuration("tiny", [*settings, "learning_rate_restarts=true"]), small_tasks("blocksworld", 3), seed=0
     )
@@ -383,9 +275,10 @@ def test_the_learning_rate_rises_again_if_asked_to() -> None:
     assert [event.learning_rate for event in reports] == pytest.approx([0.1, 0.1, 0.075, 0.1])
 
 
-def test_learning_rate_and_temperature_follow_their_schedules() -> None:
-    settings = [*SHORT, "learning_rate=0.1", "learning_rate_end=0.05", "learning_rate_episodes=2"]
-    settings += ["temperature=1.0", "temperature_end=0.5", "temperature_episodes=4"]
+def test_learning_rate_and_temperature_follow_their_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = [*SHORT, "learning_rate=0.1", "learning_rate_episodes=2", "temperature=1.0"]
+    for name, value in (("LEARNING_RATE_END", 0.05), ("TEMPERATURE_END", 0.5), ("TEMPERATURE_EPISODES", 4)):
+        monkeypatch.setattr(f"saltus.learn.trainer.{name}", value)
     trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3), seed=0)
     reports = [event for event in trainer.train() if isinstance(event, EpisodeReport)]
     assert [event.learning_rate for event in reports] == pytest.approx([0.1, 0.075, 0.05, 0.05])
@@ -426,7 +319,7 @@ def test_stops_when_told_and_when_validation_is_stable() -> None:
     trainer = Trainer(load_configuration("tiny", SHORT), tasks, seed=0)
     counter = itertools.count()
     assert len(list(trainer.train(lambda: next(counter) >= 1))) == 1
-    stable = Trainer(load_configuration("tiny", [*SHORT, "stop_after=1", "validation_jumps=500"]), tasks, seed=0)
+    stable = Trainer(load_configuration("tiny", [*SHORT, "stop_after=1"]), tasks, seed=0)
     stable.held_out = []  # nothing to solve is solved
     list(stable.train())
     assert stable.episode == 2
@@ -511,9 +404,10 @@ def test_a_loss_that_is_no_number_is_an_error() -> None:
         list(trainer.train())
 
 
-def test_no_experience_is_no_gradient_step() -> None:
+def test_no_experience_is_no_gradient_step(monkeypatch: pytest.MonkeyPatch) -> None:
     task = chain(3, goal=1)
-    settings = [*SHORT, "horizon=1", "hindsight=off", "lookahead.kind=flat"]
+    monkeypatch.setattr("saltus.learn.trainer.hindsight_transitions", lambda *_: [])
+    settings = [*SHORT, "horizon=1", "lookahead.kind=flat"]
     trainer = Trainer(load_configuration("tiny", settings), [chain(9, goal=8)], [task], seed=0)
     reports = [event for event in trainer.train() if isinstance(event, EpisodeReport)]
     assert len(trainer.original) + len(trainer.hindsight) == 0
@@ -561,7 +455,7 @@ def test_larger_problems_are_tried_only_by_policies_worth_it() -> None:
     tasks = small_tasks("blocksworld", 4)
     far = small_tasks("blocksworld", 1)
     far[0].goal.impossible = True
-    trainer = Trainer(load_configuration("tiny", [*SHORT, "validation_jumps=0"]), tasks, far, tasks, seed=0)
+    trainer = Trainer(load_configuration("tiny", SHORT), tasks, far, tasks, seed=0)
     assert trainer.validate().larger is None
     trainer.held_out = []
     found = trainer.validate().larger
@@ -603,7 +497,7 @@ def test_nothing_to_learn_from_is_an_error() -> None:
 
 # -- interrupted -----------------------------------------------------------------------------------------------------
 
-INTERRUPTED = [*SHORT, "searches=1", "search_decisions=5", "average=0.9", "target_every=2"]
+INTERRUPTED = [*SHORT, "searches=1", "average=0.9"]
 
 
 class Interruption:
@@ -733,7 +627,7 @@ def test_validation_follows_the_rule_for_goal_states() -> None:
 
 
 def test_a_policy_that_has_learned_begins_with_all_problems() -> None:
-    configuration = load_configuration("tiny", [*SHORT, "curriculum=100", "paced=true"])
+    configuration = load_configuration("tiny", [*SHORT, "curriculum=100"])
     tasks = small_tasks("ferry", 10)
     first, second = (Trainer(configuration, tasks, seed=seed) for seed in range(2))
     network, encoding, trees = first.learner.network, configuration.encoding, configuration.lookahead

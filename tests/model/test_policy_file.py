@@ -107,13 +107,13 @@ def test_round_trip(tmp_path: Path, kind: str) -> None:
         assert torch.equal(again.network(layout).q, policy.network(layout).q)
 
 
-def test_the_unit_of_depths_survives_and_old_files_count_jumps(tmp_path: Path) -> None:
+def test_keys_that_are_gone_are_read_over(tmp_path: Path) -> None:
+    """Those of training do not matter, whatever they were."""
     path = tmp_path / "p.safetensors"
-    encoding = EncodingSpec(depth_unit="actions")
-    save_policy(path, make_policy(encoding))
-    assert load_policy_file(path).encoding == encoding
-    rewrite(path, {"encoding": {"kind": "ad", "depth_nodes": True, "tree_atoms": True}})
-    assert load_policy_file(path).encoding == EncodingSpec(depth_unit="jumps")
+    save_policy(path, make_policy(EncodingSpec()))
+    encoding = {"kind": "ad", "depth_nodes": True, "tree_atoms": True, "depth_unit": "jumps", "derived": True}
+    rewrite(path, {"encoding": encoding, "record": {"configuration": {"training": {"clip": 3.0}}}})
+    assert load_policy_file(path).encoding == EncodingSpec()
 
 
 def test_a_policy_is_small(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from saltus.cli.inspect import read_task
 from saltus.cli.options import DomainFile, ProblemFile
 from saltus.errors import ConfigurationError, InputError
 from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
-from saltus.graph.encodings import DEPTH_UNITS, ENCODING_TEXT
+from saltus.graph.encodings import ENCODING_TEXT
 from saltus.lookahead import KINDS, LookaheadTree, PlaySpec, TreeSpec, lookahead
 
 FORMATS = {"text": 2_000_000, "json": 2_000_000, "dot": 1_000, "svg": 1_000}
@@ -37,16 +37,12 @@ def graph(
     depth_nodes: Annotated[
         bool, typer.Option(help=f"Add nodes for the depths of the tree ({TREE} only).")
     ] = DEFAULTS.depth_nodes,
-    depth_unit: Annotated[
-        str, typer.Option(help=f"What these nodes count: one of {', '.join(DEPTH_UNITS)}.")
-    ] = DEFAULTS.depth_unit,
     tree_atoms: Annotated[
         bool, typer.Option(help=f"Add atoms for the edges of the tree ({TREE} only).")
     ] = DEFAULTS.tree_atoms,
     nullary: Annotated[
         str, typer.Option(help=f"What to do with atoms without arguments: one of {', '.join(NULLARY)}.")
     ] = DEFAULTS.nullary,
-    derived: Annotated[bool, typer.Option(help="Encode derived atoms outside the goal.")] = DEFAULTS.derived,
     negative_goals: Annotated[
         bool, typer.Option(help="Add relations for negated goal literals.")
     ] = DEFAULTS.negative_goals,
@@ -76,10 +72,8 @@ def graph(
     spec = EncodingSpec(
         encoding,
         depth_nodes=depth_nodes,
-        depth_unit=depth_unit,
         tree_atoms=tree_atoms,
         nullary=nullary,
-        derived=derived,
         negative_goals=negative_goals,
     )
     search = TreeSpec(kind=kind or spec.default_lookahead)

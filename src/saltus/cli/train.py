@@ -36,7 +36,13 @@ OneConfig = Annotated[
     ),
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one value (can be repeated).")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one value (can be repeated). What matters first: lookahead.kind, lookahead.free_moves,"
+        " encoding.kind, model.embedding, model.layers, training.episodes, training.learning_rate, training.cost.",
+    ),
 ]
 TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 10m, 1h30m; none for no limit.")]
 ContestTime = Annotated[

@@ -17,7 +17,7 @@ from saltus import _kernel
 from saltus.errors import ConfigurationError, SaltusError
 from saltus.graph.batch import GraphBatch
 from saltus.graph.encodings import EncodingSpec
-from saltus.graph.query import Query, levels_of, resolve
+from saltus.graph.query import Query, resolve
 from saltus.graph.vocabulary import (
     DELTA_SUFFIXES,
     EDGE,
@@ -32,8 +32,6 @@ from saltus.graph.vocabulary import (
     Vocabulary,
     fluent_predicates,
     has_world,
-    hidden_predicates,
-    is_about_goal,
 )
 from saltus.pddl import Domain, Predicate
 from saltus.task import Task
@@ -129,7 +127,6 @@ def _kernel_queries(
                 goal.negative,
                 tree.parent,
                 tree.depth,
-                levels_of(tree, spec),
                 tree.schema,
                 tree.argument_offset,
                 tree.argument,
@@ -163,9 +160,9 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
     number = vocabulary.number
     names: tuple[list[str], list[str], list[str]] = ([], [], [])
     if domain is not None:
-        fluent, hidden = fluent_predicates(domain), hidden_predicates(domain, spec)
+        fluent = fluent_predicates(domain)
         names = (
-            [_relation_name(entry, role, fluent, hidden, spec) for role in ROLES for entry in domain.predicates],
+            [_relation_name(entry, role, fluent, spec) for role in ROLES for entry in domain.predicates],
             [TYPE_PREFIX + entry.name for entry in domain.types],
             [SCHEMA_PREFIX + entry.name for entry in domain.schemas],
         )
@@ -189,9 +186,7 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
     return _Tables(vocabulary, vocabulary, tuple(table.tobytes() for table in tables), kernel)
 
 
-def _relation_name(
-    predicate: Predicate, role: str, fluent: frozenset[str], hidden: frozenset[str], spec: EncodingSpec
-) -> str:
+def _relation_name(predicate: Predicate, role: str, fluent: frozenset[str], spec: EncodingSpec) -> str:
     """Name of the predicate's relation in a role, empty where the encoding has none.
 
     Looking the name up in the vocabulary is not enough: `p` in the role `-` is named like a predicate `p-` in no role.
@@ -199,7 +194,6 @@ def _relation_name(
     dropped = not predicate.parameters and spec.nullary == "drop"
     delta = role in (*DELTA_SUFFIXES, *NEGATED_DELTA_SUFFIXES)
     foreign = (delta and not spec.parts.delta) or (role.startswith(PRIME) and not spec.parts.primed)
-    foreign |= predicate.name in hidden and not is_about_goal(role)
     return "" if dropped or foreign or (role and predicate.name not in fluent) else predicate.name + role
 
 

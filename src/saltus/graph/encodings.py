@@ -22,10 +22,6 @@ NULLARY = ("world", "drop")
 """How atoms without arguments are treated."""
 
 
-DEPTH_UNITS = ("jumps", "actions")
-"""What depth nodes count."""
-
-
 class Candidate(Enum):
     """What a candidate, a state that the policy may jump to, is in the graphs; it determines the readout."""
 
@@ -115,21 +111,15 @@ class EncodingSpec:
     """Whether the depths of the tree have nodes, with atoms `D` and `SD`; only ad has them."""
     tree_atoms: bool = True
     """Whether the edges of the tree have atoms `E`; only ad has them."""
-    depth_unit: str = "jumps"
-    """Unit of these depths: jumps: edges from the root (the paper); actions: actions from the root. They differ where
-    an edge stands for several actions. Only depths that occur have nodes. A key: an alternative to be measured."""
     # Departure: in the paper, an atom without arguments sends no message, so that the network cannot see it.
     nullary: str = "world"
     """Atoms without arguments: world: they are about one extra node; drop: they are left out (the paper)."""
-    derived: bool = True
-    """Whether derived atoms are encoded; those mentioned in the goal always are. A key: a choice that depends on the
-    domain."""
     negative_goals: bool = False
     """Whether there are relations for negated goal literals. Without them, goals with such literals are refused.
-    A key: a choice that depends on the domain."""
+    A key: training sets it where goals have such literals."""
 
     def __post_init__(self) -> None:
-        for name, known in (("kind", tuple(ENCODINGS)), ("depth_unit", DEPTH_UNITS), ("nullary", NULLARY)):
+        for name, known in (("kind", tuple(ENCODINGS)), ("nullary", NULLARY)):
             value = getattr(self, name)
             if value not in known:
                 raise ConfigurationError(f"encoding: {name} is {value!r}, expected one of {', '.join(known)}")
@@ -139,16 +129,6 @@ class EncodingSpec:
                 raise ConfigurationError(
                     f"encoding: {name} cannot be switched off for {self.kind}, which has none; only {owners} has"
                 )
-
-        if type(self.derived) is not bool:
-            raise ConfigurationError(f"encoding: derived is {self.derived!r}, expected True or False")
-        if self.depth_unit != "jumps" and not self.has_depth_nodes:
-            raise ConfigurationError(f"encoding: depth_unit is {self.depth_unit!r}, but there are no depth nodes")
-
-    @property
-    def has_depth_nodes(self) -> bool:
-        """Whether graphs have depth nodes."""
-        return self.parts.tree and self.depth_nodes
 
     @property
     def parts(self) -> Encoding:

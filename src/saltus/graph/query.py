@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from saltus.errors import ConfigurationError
 from saltus.graph.encodings import EncodingSpec
 from saltus.lookahead import LookaheadTree
@@ -14,11 +11,6 @@ from saltus.lookahead.view import visible_goal
 from saltus.task import Goal
 
 Query: TypeAlias = tuple[LookaheadTree, Goal | None]
-
-
-def levels_of(tree: LookaheadTree, spec: EncodingSpec) -> NDArray[np.int32]:
-    """[nodes]: depth of every node in the unit of the encoding's depth nodes."""
-    return tree.length if spec.depth_unit == "actions" else tree.depth
 
 
 def resolve(query: Query, spec: EncodingSpec) -> tuple[LookaheadTree, Goal]:

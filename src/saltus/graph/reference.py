@@ -3,13 +3,13 @@
 For the root's state s, a candidate s' and the goal g, the parts of the encodings (`encodings.py`) are
 
     R^s        P(o) for atoms of s;  P_GT(o) for those of g that are in s, P_GF(o) for those that are not;
-               static atoms and types; derived atoms outside g may be left out everywhere (`derived`)
+               static atoms and types
     delta      P+(o) for atoms of s' that are not in s, P-(o) for atoms of s that are not in s';
                P+_G and P-_G for those of them that are in g
     primed     R^s' over primed relations, without static atoms and types
     actions    A:schema(n, o) for the action from s to s'; n is the candidate's node
     tree       E(n, m) for an edge of the tree between two candidates, SD(n, d) for the depth of a candidate,
-               D(d, e) for depths d < e that occur; depths count jumps or actions (`depth_unit`)
+               D(d, e) for depths d < e that occur
 
 and `ENCODINGS` in `encodings.py` says which of them an encoding has. A candidate that has a graph of its own is
 described there: by R^s and its parts, or, where the root has a graph, by R^s' alone. Otherwise there is one graph: R^s
@@ -31,7 +31,7 @@ import numpy as np
 from saltus.errors import SaltusError
 from saltus.graph.batch import GraphBatch
 from saltus.graph.encodings import Candidate, EncodingSpec
-from saltus.graph.query import Query, levels_of, resolve
+from saltus.graph.query import Query, resolve
 from saltus.graph.vocabulary import (
     EDGE,
     LEVEL,
@@ -41,7 +41,6 @@ from saltus.graph.vocabulary import (
     TYPE_PREFIX,
     Vocabulary,
     has_world,
-    hidden_predicates,
 )
 from saltus.lookahead import LookaheadTree
 from saltus.task import Goal, State, Task
@@ -125,10 +124,8 @@ def _state_graph(
 
 
 def _add_state(graph: RelationalGraph, task: Task, state: State, goal: Goal, prime: str, spec: EncodingSpec) -> None:
-    hidden = hidden_predicates(task.domain, spec)
     for _, name, arguments in _atoms(graph, task, state):
-        if name not in hidden:
-            graph.add(name + prime, *arguments)
+        graph.add(name + prime, *arguments)
     for codes, sign in ((goal.positive, "_G"), (goal.negative, "_NG")):
         for code, name, arguments in _atoms(graph, task, codes.tolist()):
             graph.add(name + prime + sign + ("T" if code in state else "F"), *arguments)
@@ -137,12 +134,10 @@ def _add_state(graph: RelationalGraph, task: Task, state: State, goal: Goal, pri
 def _add_delta(
     graph: RelationalGraph, tree: LookaheadTree, node: int, goal: Goal, anchor: tuple[int, ...], spec: EncodingSpec
 ) -> None:
-    hidden = hidden_predicates(tree.task.domain, spec)
     positive, negative = set(goal.positive.tolist()), set(goal.negative.tolist())
     for codes, sign in ((tree.added_of(node), "+"), (tree.deleted_of(node), "-")):
         for code, name, arguments in _atoms(graph, tree.task, codes.tolist()):
-            if name not in hidden:
-                graph.add(name + sign, *anchor, *arguments)
+            graph.add(name + sign, *anchor, *arguments)
             if code in positive:
                 graph.add(name + sign + "_G", *anchor, *arguments)
             if code in negative:
@@ -173,10 +168,9 @@ def _add_tree(graph: RelationalGraph, tree: LookaheadTree, node_of: dict[int, in
         if parent != 0 and EDGE in graph.atoms:
             graph.add(EDGE, node_of[parent], number)
     if ORDER in graph.atoms:
-        levels = levels_of(tree, spec).tolist()
+        levels = tree.depth.tolist()
         graph.depths = sorted(set(levels[1:]))
-        word = "length" if spec.depth_unit == "actions" else "depth"
-        node_at = {depth: graph.add_node("depth", f"{word}:{depth}") for depth in graph.depths}
+        node_at = {depth: graph.add_node("depth", f"depth:{depth}") for depth in graph.depths}
         for depth, deeper in combinations(graph.depths, 2):
             graph.add(ORDER, node_at[depth], node_at[deeper])
         for node, number in node_of.items():

@@ -9,7 +9,6 @@ domain. The parts of the encoding (`encodings.py`) say which relations there are
     primed     P', P'_GT, P'_GF for every fluent P
     tree       E, D, SD
 
-Without derived atoms, a derived predicate has only the relations for goal atoms: P_GT, P_GF, P+_G, P-_G, P'_GT, P'_GF.
 With negative goals there are also P_NGT, P_NGF (atom of a negated goal literal true, false), P'_NGT, P'_NGF, P+_NG and
 P-_NG.
 
@@ -30,8 +29,7 @@ from saltus.pddl import Domain
 
 GOAL_SUFFIXES = ("_GT", "_GF")
 NEGATED_GOAL_SUFFIXES = ("_NGT", "_NGF")
-CHANGE_SUFFIXES = ("+", "-")
-DELTA_SUFFIXES = (*CHANGE_SUFFIXES, "+_G", "-_G")
+DELTA_SUFFIXES = ("+", "-", "+_G", "-_G")
 NEGATED_DELTA_SUFFIXES = ("+_NG", "-_NG")
 PRIME = "'"
 TYPE_PREFIX = "type:"
@@ -117,19 +115,9 @@ def fluent_predicates(domain: Domain) -> frozenset[str]:
     )
 
 
-def hidden_predicates(domain: Domain, spec: EncodingSpec) -> frozenset[str]:
-    """Names of the predicates of which only goal atoms are encoded."""
-    return frozenset() if spec.derived else domain.derived
-
-
 def has_world(domain: Domain, spec: EncodingSpec) -> bool:
     """Whether graphs have a world node: some predicate has no arguments, and its atoms are kept."""
     return spec.nullary == "world" and any(not predicate.parameters for predicate in domain.predicates)
-
-
-def is_about_goal(suffix: str) -> bool:
-    """Whether a relation with this suffix holds goal atoms only."""
-    return suffix.lstrip(PRIME) not in ("", *CHANGE_SUFFIXES)
 
 
 def goal_suffixes(spec: EncodingSpec) -> tuple[str, ...]:
@@ -147,10 +135,8 @@ def _relations(domain: Domain, spec: EncodingSpec) -> Iterator[Relation]:
     fluent = fluent_predicates(domain)
     kept = [predicate for predicate in domain.predicates if predicate.parameters or spec.nullary == "world"]
     arity = {predicate.name: max(1, len(predicate.parameters)) for predicate in kept}  # the world node is one argument
-    hidden = hidden_predicates(domain, spec)
     for name in arity:
-        if name not in hidden:
-            yield Relation(name, arity[name])
+        yield Relation(name, arity[name])
         if name in fluent:
             yield from (Relation(name + suffix, arity[name]) for suffix in goal_suffixes(spec))
     for entry in domain.types:
@@ -161,11 +147,9 @@ def _relations(domain: Domain, spec: EncodingSpec) -> Iterator[Relation]:
     for name in arity:
         if name in fluent and parts.delta:
             anchor = int(parts.is_joint)  # the candidate's node
-            suffixes = [suffix for suffix in delta_suffixes(spec) if name not in hidden or is_about_goal(suffix)]
-            yield from (Relation(name + suffix, anchor + arity[name]) for suffix in suffixes)
+            yield from (Relation(name + suffix, anchor + arity[name]) for suffix in delta_suffixes(spec))
         if name in fluent and parts.primed:
-            suffixes = [*([] if name in hidden else [""]), *goal_suffixes(spec)]
-            yield from (Relation(name + PRIME + suffix, arity[name]) for suffix in suffixes)
+            yield from (Relation(name + PRIME + suffix, arity[name]) for suffix in ("", *goal_suffixes(spec)))
     if parts.tree and spec.tree_atoms:
         yield Relation(EDGE, 2)
     if parts.tree and spec.depth_nodes:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, GraphBatch, QueryGraphs, Vocabulary, encode_queries, join
 from saltus.learn.experience import Final, Transition
+from saltus.learn.values import KEPT_NODES, KEPT_SLOTS
 from saltus.lookahead import LookaheadTree, PlaySpec, Situation, TreeSpec, lookahead_batch
 from saltus.task import Goal, State, Task
 
@@ -108,12 +109,6 @@ class Trees:
     after: EncodedTree | None
     """Tree of the successor; None for a goal or a dead end."""
 
-
-KEPT_NODES = 600
-"""Both trees of a transition are kept with it if they have at most this many nodes together."""
-
-KEPT_SLOTS = 8192
-"""Graphs of a tree are kept with it if they have at most this many argument slots, which take 8 bytes each."""
 
 Key = tuple[int, State, int]
 """Number of a task, state, and identity of the goal: what a tree depends on.

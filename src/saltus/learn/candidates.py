@@ -47,7 +47,6 @@ SHARED = (
     "training.average=0.997",
     "training.validate_seconds=60",
     "training.curriculum=100",
-    "training.paced=true",
     "training.lean=true",
 )
 """What all candidates have in common; runs end by time, or when they solve everything steadily."""

@@ -26,6 +26,7 @@ from saltus.learn.larger import final_sizes, final_tasks, grow_tasks, wants_lean
 from saltus.learn.problems import NEGATIVE_GOALS, Problems, digest_of, listed_problems, load_problems
 from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
+from saltus.learn.values import VALIDATION_JUMPS
 from saltus.model.device import find_device
 from saltus.process import run_job
 from saltus.process.limits import cores
@@ -104,7 +105,7 @@ def open_contest(
         for message in grow_tasks(problems, candidates[0].configuration, root / "grown", lambda: clock() >= until):
             warn(message)
         used = clock() - begun if in_seconds else 0.0
-        kept = FINAL_SHARE * limit.amount if final or final_sizes(problems, candidates[0].configuration) else 0.0
+        kept = FINAL_SHARE * limit.amount if final or final_sizes(problems) else 0.0
         left = replace(limit, amount=limit.amount - used - kept)
         tried = affordable(len(candidates), left, slots or slots_for(place, threads, len(candidates)))
         if tried < len(candidates):
@@ -218,7 +219,7 @@ def final_for(
 
     What the user's settings `key=value` say about play stays as it is.
     """
-    if not final_sizes(problems, configuration):
+    if not final_sizes(problems):
         return None
     spec = configuration.training
     fixed = [setting.partition("=")[0].strip().removeprefix("play.") for setting in settings]
@@ -226,8 +227,8 @@ def final_for(
     def hold(entrants: Sequence[Entrant], seconds: float, tell: Callable[[str], None]) -> list[Placing]:
         until = time.monotonic() + seconds
         grown_by = time.monotonic() + GROWING_FINAL * seconds
-        tasks = final_tasks(problems, configuration, grown, lambda: time.monotonic() >= grown_by)
-        play = Player(device, threads, spec.validation_jumps, spec.cost)
+        tasks = final_tasks(problems, grown, lambda: time.monotonic() >= grown_by)
+        play = Player(device, threads, VALIDATION_JUMPS, spec.cost)
         is_lean = wants_lean(problems, configuration)
         left = (1 - WAYS_SHARE) * (until - time.monotonic())
         found = hold_final(entrants, tasks, left, play, is_lean=is_lean, tell=tell)

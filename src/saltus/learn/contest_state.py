@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from saltus.errors import InputError
+from saltus.errors import ConfigurationError, InputError
 from saltus.files import SETTINGS_BYTES, read_whole, write_whole
 from saltus.learn.candidates import Candidate
+from saltus.learn.config import saved_settings
 from saltus.learn.final import Placing
-from saltus.lookahead.spec import PlaySpec, names_of, split_older
 from saltus.model.schema import read_spec
 from saltus.model.tensor_file import DamageError, parse_json
 
@@ -117,27 +117,17 @@ class ContestState:
                     raise DamageError(f"{entry.name}: missing")
             state = read_spec(cls, values, "contest")
             _check(state)
-        except DamageError as error:
+            state.settings = saved_settings(state.settings)
+            state.candidates = [replace(one, settings=tuple(saved_settings(one.settings))) for one in state.candidates]
+        except (DamageError, ConfigurationError) as error:
             raise InputError(f"{path}: damaged: {error}") from error
         return state
-
-
-def newer(setting: str) -> str:
-    """A setting `key=value` of an earlier version, whose keys of play stood in other sections; others as they are."""
-    key, _, value = (part.strip() for part in setting.partition("="))
-    section, _, name = key.rpartition(".")
-    if name == "validation_takes_goals":
-        return f"play.take_goals={value}"
-    _, play = split_older({name: value})
-    if name in names_of(PlaySpec) and (section == "lookahead" or play[name] != value):
-        return f"play.{name}={str(play[name]).lower()}"
-    return setting
 
 
 def from_older(values: dict[str, Any]) -> dict[str, Any]:
     """The values of a contest of version 1, in which ways to play were runs that began with another one's policy.
 
-    These runs are gone; where one of them was ahead, the run that it began with is. Settings have today's names.
+    These runs are gone; where one of them was ahead, the run that it began with is.
     """
     try:
         starts = {entry["name"]: entry.get("start", "") for entry in values["candidates"]}
@@ -151,8 +141,7 @@ def from_older(values: dict[str, Any]) -> dict[str, Any]:
             return [name for name in names if not starts.get(name)]
 
         def newer_candidate(entry: dict[str, Any]) -> dict[str, Any]:
-            kept = {key: value for key, value in entry.items() if key != "start"}
-            return {**kept, "settings": [newer(setting) for setting in entry["settings"]]}
+            return {key: value for key, value in entry.items() if key != "start"}
 
         def newer_round(entry: dict[str, Any]) -> dict[str, Any]:
             targets = {name: entry["targets"][name] for name in trained(entry["targets"])}
@@ -161,7 +150,6 @@ def from_older(values: dict[str, Any]) -> dict[str, Any]:
         return {
             "digest": "",
             **values,
-            "settings": [newer(setting) for setting in values["settings"]],
             "candidates": [newer_candidate(entry) for entry in values["candidates"] if not starts[entry["name"]]],
             "contestants": list(dict.fromkeys(map(first, values["contestants"]))),
             "rounds": [newer_round(entry) for entry in values["rounds"] if entry["kind"] in KINDS],

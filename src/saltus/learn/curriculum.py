@@ -7,27 +7,18 @@ in larger ones over a number of episodes; or sooner, as long as rollouts reach t
 
 from __future__ import annotations
 
-FIRST_SHARE = 0.1
-"""Share of the problems, the smallest ones, that a curriculum begins with."""
-
-GAIN = 0.05
-"""How much more of the problems is known after an episode in which all rollouts reach the goal, before `ENOUGH` is
-taken off."""
-
-ENOUGH = 0.25
-"""Share of rollouts that reach the goal with which the known problems stay the same."""
+from saltus.learn.values import ENOUGH, FIRST_SHARE, GAIN
 
 
 class Curriculum:
     """What share of the problems is known; `episodes` is the number after which all are, 0 for all from the start.
 
-    With `paced`, a share of its own grows while more than enough rollouts reach the goal, and shrinks while fewer do;
-    the larger share counts. A policy that has learned before begins with all of them.
+    Another share grows while more than enough rollouts reach the goal, and shrinks while fewer do; the larger one
+    counts. A policy that has learned before begins with all of them.
     """
 
-    def __init__(self, episodes: int, *, paced: bool = False) -> None:
+    def __init__(self, episodes: int) -> None:
         self.episodes = episodes
-        self.paced = paced
         self.pace = FIRST_SHARE
         """The share that depends on rollouts."""
 
@@ -36,7 +27,7 @@ class Curriculum:
         if not self.episodes:
             return 1.0
         by_time = FIRST_SHARE + (1.0 - FIRST_SHARE) * min(1.0, episode / self.episodes)
-        return max(by_time, self.pace) if self.paced else by_time
+        return max(by_time, self.pace)
 
     def learn(self, success: float) -> None:
         """Takes account of the share of an episode's rollouts that reached the goal; of their parts, where a policy

@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.learn.config import TrainingSpec
+from saltus.learn.values import COST_PER_JUMP
 from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec, lookahead
 from saltus.lookahead.cost import mean_cost
 from saltus.policy import Admissible, Boltzmann, Ending, Policy, Rollout, play, run_rollouts
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Goal, State, Task
-
-SCALED_BY = 100
-"""Most problems whose trees the scale of costs is taken from."""
 
 
 class Final(IntEnum):
@@ -68,14 +66,15 @@ class Trajectory:
 
 
 def jump_cost(spec: TrainingSpec, tasks: Sequence[Task], trees: TreeSpec, limits: PlaySpec) -> JumpCost:
-    """What a run counts. Without a given scale, the mean jump from an initial state to a state of its tree costs 1.
+    """What a run counts: the mean jump from an initial state to a state of its tree costs 1.
 
-    It depends on the tasks alone, not on the policy, and so is the same when the run is resumed.
+    It depends on the tasks alone, of which the first hundred count, not on the policy, and so is the same when the run
+    is resumed.
     """
     if spec.cost == "jumps":
         return JUMPS
-    made = (lookahead(task, spec=trees, play=limits) for task in tasks[:SCALED_BY])
-    return JumpCost(spec.cost, spec.cost_scale or mean_cost(made, spec.cost), spec.cost_per_jump)
+    made = (lookahead(task, spec=trees, play=limits) for task in tasks[:100])
+    return JumpCost(spec.cost, mean_cost(made, spec.cost), COST_PER_JUMP)
 
 
 def collect(
@@ -87,21 +86,16 @@ def collect(
     temperature: float,
     rng: np.random.Generator,
     cost: JumpCost = JUMPS,
-    starts: Sequence[State] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> list[Trajectory]:
     """Trajectories of one rollout per number of a task, run in parallel with Boltzmann exploration.
 
-    They begin in the states `starts` (default: in the initial states). A policy that sees few goals at a time makes
+    A policy that sees few goals at a time makes
     several one after the other, each to the goals that it saw then. `check` is called before every jump; what it raises
     ends them all.
     """
     explorer = Boltzmann(temperature, rng)
-    starts = [tasks[number].initial_state for number in numbers] if starts is None else starts
-    rollouts = [
-        play(policy, tasks[number], state=state, explorer=explorer)
-        for number, state in zip(numbers, starts, strict=True)
-    ]
+    rollouts = [play(policy, task, explorer=explorer) for task in (tasks[number] for number in numbers)]
     found = [
         [Trajectory(number, rollout.situation.goal, [rollout.state], None, [])]
         for number, rollout in zip(numbers, rollouts, strict=True)

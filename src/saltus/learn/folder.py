@@ -28,25 +28,21 @@ from safetensors.torch import load, save
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.files import SETTINGS_BYTES, WriteError, lock, make_folder, read_whole, write_whole
-from saltus.learn.config import Configuration, configuration_of, from_older, plain_values
+from saltus.learn.config import Configuration, plain_values, saved_configuration
 from saltus.learn.events import Event
 from saltus.learn.log import log_entry, scalars
-from saltus.learn.saved_state import seconds, whole
+from saltus.learn.saved_state import checksum, seconds, whole
 from saltus.learn.trainer import Trainer
 from saltus.model.description import training_seconds
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.model.schema import read_value
-from saltus.model.spec import without_older
 from saltus.model.tensor_file import DamageError, open_plain, parse_json, read_header
 from saltus.policy.catalogue import RUN_POLICY, numbered_files, policy_name
 
-STATE_KEY = "saltus-run"
+STATE_KEY, CHECKSUM_KEY = "saltus-run", "saltus-checksum"
 VERSION = 1
-
-MAX_SEED = 2**63 - 1
-
-HELD_SECONDS = 60.0
-"""Seconds that a run whose parent was killed may take to save its state."""
+STATE_VERSION = 2
+"""From this one on, states have a checksum."""
 
 MAX_STATE_HEADER = 100_000_000
 """Largest header of a state, in bytes: it holds all validations."""
@@ -87,7 +83,7 @@ class RunDescription:
     """None for random weights."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed <= MAX_SEED:
+        if not 0 <= self.seed < 2**63:
             raise ConfigurationError(f"seed is {self.seed}, expected 0 to 2^63 - 1")
 
     def to_json(self) -> str:
@@ -178,8 +174,7 @@ class RunFolder:
             start = read_value(Start | None, values.pop("start", None), "start")
             for section in values:
                 read_value(dict, values[section], section)
-            values["model"] = without_older(values.get("model", {}))
-            return RunDescription(problems, seed, configuration_of(from_older(values)), start)
+            return RunDescription(problems, seed, saved_configuration(values), start)
         except (DamageError, ConfigurationError) as error:
             raise InputError(f"{path}: damaged: {error}") from error
 
@@ -234,8 +229,8 @@ class RunFolder:
             with self.log.open("ab") as log:
                 os.fsync(log.fileno())  # the state must not be on the disk before the lines it counts
                 size = log.seek(0, os.SEEK_END)
-            values |= {"version": VERSION, "elapsed": seconds, "log_bytes": size}
-            write_whole(self.state, save(tensors, {STATE_KEY: json.dumps(values)}))
+            text = json.dumps(values | {"version": STATE_VERSION, "elapsed": seconds, "log_bytes": size})
+            write_whole(self.state, save(tensors, {STATE_KEY: text, CHECKSUM_KEY: checksum(text, tensors)}))
         except (WriteError, OSError) as error:
             self.unsaved["state"] = f"state not saved: {error}"
             self.warn(self.unsaved["state"])
@@ -255,17 +250,20 @@ class RunFolder:
         try:
             with open_plain(self.state) as file:
                 header = read_header(file, MAX_STATE_HEADER)
-                values = parse_json(header.metadata.get(STATE_KEY, ""))
-                if values.get("version") != VERSION:
+                text, known = header.metadata.get(STATE_KEY, ""), header.metadata.get(CHECKSUM_KEY)
+                values = parse_json(text)
+                if values.get("version") not in (VERSION, STATE_VERSION):
                     raise InputError("made by another version of the program")
                 file.seek(0)
                 tensors = load(file.read(header.size))
+            if known != checksum(text, tensors) and (known is not None or values["version"] == STATE_VERSION):
+                raise DamageError("its checksum is another one")
             size, elapsed = whole(values, "log_bytes"), seconds(values, "elapsed")
             trainer.set_state(tensors, values)
         except InputError as error:
             raise InputError(f"{self.state}: {error}") from error
-        except (SafetensorError, OSError, ValueError, RuntimeError) as error:
-            raise InputError(f"{self.state}: damaged: {error}") from error
+        except (SafetensorError, OSError, ValueError, RuntimeError, TypeError, LookupError, ArithmeticError) as error:
+            raise InputError(f"{self.state}: damaged: {error}") from error  # without a checksum, anything is possible
         if trainer.episode > trainer.spec.episodes:
             raise ConfigurationError(
                 f"--resume: the run has already made {trainer.episode} episodes; training.episodes is "
@@ -318,7 +316,7 @@ class RunFolder:
         return episode if type(episode) is int else None
 
 
-def wait_until_free(path: Path, seconds: float = HELD_SECONDS) -> None:
+def wait_until_free(path: Path, seconds: float = 60.0) -> None:
     """Waits until nobody trains in a folder, such as a run whose parent was killed and that still saves its state.
 
     One that is held for longer than so many seconds is a `ConfigurationError`.

@@ -3,8 +3,7 @@
 Lifted hindsight (Ståhlberg and Geffner): a sub-goal is a conjunction of connected goal atoms with variables in place of
 objects, so that a tower of *any* blocks counts as much as the tower asked for. A trajectory is walked backwards. In
 each state, the largest sub-goal that holds is grounded, and the part of the trajectory before it, in which it did not
-hold yet, becomes a success. There is also propositional hindsight (the goal atoms that hold) and state hindsight (the
-whole state).
+hold yet, becomes a success.
 """
 
 from __future__ import annotations
@@ -16,19 +15,21 @@ import numpy as np
 
 from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Trajectory, Transition, transitions_of
+from saltus.learn.values import (
+    DISCOUNT,
+    GROUNDING_STEPS,
+    HINDSIGHT_ATOMS,
+    HINDSIGHT_TRAJECTORIES,
+    HINDSIGHT_VARIANTS,
+)
 from saltus.lookahead import Conjunction
 from saltus.task import Goal, Literal, State, Task
 from saltus.task.formulas import MAX_VARIABLES
-from saltus.task.state import intersection
-
-MAX_STEPS = 2_000
-"""Largest number of steps of the search for a grounding."""
-
-DRAWS_PER_SUBGOAL = 4
-"""Random draws per sub-goal wanted, since there may be fewer different ones."""
 
 
-def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, variants: int) -> list[Conjunction]:
+def lifted_subgoals(
+    task: Task, rng: np.random.Generator, most_atoms: int = HINDSIGHT_ATOMS, variants: int = HINDSIGHT_VARIANTS
+) -> list[Conjunction]:
     """Sub-goals of a task's goal, largest first, at most `variants` of each size.
 
     A sub-goal grows along shared objects as far as possible, then continues with another part of the goal. Objects
@@ -39,7 +40,7 @@ def lifted_subgoals(task: Task, rng: np.random.Generator, most_atoms: int, varia
     result: list[Conjunction] = []
     for size in range(min(most_atoms, len(atoms)), 0, -1):
         known: dict[tuple[tuple[int, ...], ...], Conjunction] = {}
-        for _ in range(variants * DRAWS_PER_SUBGOAL):
+        for _ in range(4 * variants):  # there may be fewer different ones
             if len(known) == variants:
                 break
             chosen = [atoms[i] for i in _grow(atoms, size, rng)]
@@ -90,7 +91,7 @@ def groundings(
 ) -> Iterator[Goal]:
     """At most `limit` goals that hold in the state: the sub-goal with objects of the right types for its variables."""
     seed = int(rng.integers(2**62))
-    for binding in subgoal.find(state, limit=limit, seed=seed, max_steps=MAX_STEPS).tolist():
+    for binding in subgoal.find(state, limit=limit, seed=seed, max_steps=GROUNDING_STEPS).tolist():
         yield Goal(task.ground(literal, binding) for literal in subgoal.literals)
 
 
@@ -111,7 +112,6 @@ def relabelled(
     trajectory: Trajectory,
     task: Task,
     subgoals: Sequence[Conjunction],
-    kind: str,
     rng: np.random.Generator,
     limit: int = TrainingSpec.hindsight_groundings,
 ) -> Iterator[tuple[int, int, Goal]]:
@@ -121,54 +121,32 @@ def relabelled(
     """
     states = trajectory.states
     for last in range(len(states) - 1, 0, -1):
-        for goal in _goals(states[last], task, trajectory.goal, subgoals, kind, rng, limit):
+        for goal in (goal for entry in subgoals for goal in groundings(task, entry, states[last], rng, limit)):
             first = first_without(states, last, goal)
             if first < last:
                 yield first, last, goal
                 break
 
 
-def _goals(
-    state: State,
-    task: Task,
-    goal: Goal,
-    subgoals: Sequence[Conjunction],
-    kind: str,
-    rng: np.random.Generator,
-    limit: int,
-) -> Iterator[Goal]:
-    """Hindsight goals that hold in a state, best first."""
-    if kind == "state":
-        yield Goal(state.codes)
-    elif kind == "propositional":
-        held = intersection(goal.positive, state.codes)
-        if len(held):
-            yield Goal(held)
-    else:
-        for subgoal in subgoals:
-            yield from groundings(task, subgoal, state, rng, limit)
-
-
 def hindsight_transitions(
     trajectories: Sequence[Trajectory],
     tasks: Sequence[Task],
     subgoals: Sequence[Sequence[Conjunction]],
-    spec: TrainingSpec,
+    limit: int,
     rng: np.random.Generator,
+    most: int = HINDSIGHT_TRAJECTORIES,
 ) -> list[Transition]:
-    """Transitions of at most `hindsight_trajectories` relabelled parts of trajectories.
+    """Transitions of at most `most` relabelled parts of trajectories; `limit` is that of `relabelled`.
 
-    The limit is shared among the trajectories, so that a long one does not crowd out the others.
+    `most` is shared among the trajectories, so that a long one does not crowd out the others.
     """
     result: list[Transition] = []
-    if spec.hindsight == "off":
-        return result
-    left = spec.hindsight_trajectories
+    left = most
     for number, trajectory in enumerate(trajectories):
         own = subgoals[trajectory.task]
         share = -(-left // (len(trajectories) - number))
-        found = relabelled(trajectory, tasks[trajectory.task], own, spec.hindsight, rng, spec.hindsight_groundings)
+        found = relabelled(trajectory, tasks[trajectory.task], own, rng, limit)
         for first, last, goal in islice(found, share):
             left -= 1
-            result += transitions_of(trajectory, goal, first, last, reached=True, discount=spec.discount)
+            result += transitions_of(trajectory, goal, first, last, reached=True, discount=DISCOUNT)
     return result

@@ -1,9 +1,9 @@
 """Stage `learn`: problems made for a training set: larger ones to choose a policy by, similar ones to learn from.
 
-They come from the domain's generator where there is one, and otherwise are grown from the given problems
-(`TrainingSpec.problems_from`). Some of them have nothing to spare of what actions use up (`TrainingSpec.lean`), and
-these are always grown. Growing takes time, so grown problems can be kept in a folder: they are made once, and
-every run that is given the folder reads them from there.
+They come from the domain's generator where there is one, and otherwise are grown from the given problems. Some of them
+have nothing to spare of what actions use up (`TrainingSpec.lean`), and these are always grown. Growing takes time, so
+grown problems can be kept in a folder: they are made once, and every run that is given the folder reads them from
+there.
 """
 
 from __future__ import annotations
@@ -19,41 +19,18 @@ from saltus.domains.generated import find_domain, larger_problems, similar_probl
 from saltus.files import WriteError, write_whole
 from saltus.learn.config import Configuration
 from saltus.learn.problems import Problems, digest_of, spread
+from saltus.learn.values import (
+    FAR_OBJECTS,
+    FAR_TIMES,
+    FINAL_EACH,
+    FINAL_TIMES,
+    LEAST_FAR,
+    MOST_LEAN,
+    MOST_OBJECTS,
+    TIMES,
+)
 from saltus.pddl import Domain
 from saltus.task import Task, load
-
-TIMES = 4.0
-"""Size of grown larger problems, in multiples of the largest given ones."""
-
-FAR_TIMES = 16.0
-"""Size of those that are far larger."""
-
-FAR_OBJECTS = 300
-"""Their largest number of objects, so that validations do not take too long."""
-
-TRAINING_TIMES = 3.0
-"""Largest size of larger problems to learn from, likewise."""
-
-TRAINING_SEED = 2
-"""Seed of those from a generator, so that they are others than those of validations."""
-
-LEAST_FAR = 6.0
-"""Multiple below which they would not be much larger than the others: then there are none."""
-
-FINAL_TIMES = (8, 16, 32, 64)
-"""Sizes of the problems of finals, in multiples of the largest given ones."""
-
-MOST_OBJECTS = 1000
-"""Their largest number of objects."""
-
-FINAL_EACH = 2
-"""Problems of each of these sizes."""
-
-FINAL_SEED = 1
-"""Seed of those from a generator, so that they are others than those of validations."""
-
-MOST_LEAN = 60
-"""Most given problems that lean versions are made of: each takes a search for a plan."""
 
 
 def larger_tasks(
@@ -92,32 +69,11 @@ def similar_tasks(
     return _made(problems, configuration, configuration.training.generated_problems, 1.0, folder, expired)
 
 
-def larger_training_tasks(
-    problems: Problems,
-    configuration: Configuration,
-    folder: Path | None = None,
-    expired: Callable[[], bool] = lambda: False,
-) -> list[Task]:
-    """Training tasks with more objects than the given ones and at most three times as many, smallest first; empty if
-    none can be made.
-
-    They are made after training problems alone, as `similar_tasks`.
-    """
-    count = configuration.training.larger_training
-    match _origin(problems, configuration):
-        case "generator":
-            largest = max(len(task.objects) for task in problems.training)
-            return _of_size(problems.domain, largest, count, TRAINING_SEED, 1 + 1 / largest, TRAINING_TIMES)
-        case "grown":
-            return _grown(problems, problems.training, count, TRAINING_TIMES, folder, expired)
-        case _:
-            return []
-
-
-def _of_size(domain: Domain, objects: int, count: int, seed: int, least: float, most: float) -> list[Task]:
-    """Tasks of a generator with `least` to `most` times so many objects, where it has any of these sizes."""
-    found = larger_problems(domain, objects, count, seed, least=least, most=most)
-    return [task for task in found if least * objects <= len(task.objects) <= most * objects]
+def _of_size(domain: Domain, objects: int) -> list[Task]:
+    """A task of a generator with about so many objects, another than those of validations; none if it has no such
+    size."""
+    found = larger_problems(domain, objects, 1, seed=1, least=0.75, most=1.25)
+    return [task for task in found if 0.75 * objects <= len(task.objects) <= 1.25 * objects]
 
 
 def lean_tasks(
@@ -148,16 +104,14 @@ def lean_tasks(
 
 def final_tasks(
     problems: Problems,
-    configuration: Configuration,
     folder: Path | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> list[Task]:
     """Tasks up to `MOST_OBJECTS` objects for the final of a contest, smallest first; empty if none can be made.
 
-    They are grown, and their goals are not known to be reachable; where the configuration takes problems from a
-    generator, half of them are its own.
+    They are grown, and their goals are not known to be reachable; where there is a generator, half of them are its own.
     """
-    given, sizes = _all_given(problems), final_sizes(problems, configuration)
+    given, sizes = _all_given(problems), final_sizes(problems)
     if not sizes:
         return []
 
@@ -170,8 +124,8 @@ def final_tasks(
         for size in sizes:
             check()
             generated: list[Task] = []
-            if _origin(problems, configuration) == "generator":
-                generated = _of_size(problems.domain, size, 1, FINAL_SEED, 0.75, 1.25)
+            if has_generator(problems):
+                generated = _of_size(problems.domain, size)
             wanted += [size] * (FINAL_EACH - len(generated))
             seen.update(digest_of([task]) for task in generated)
             yield from generated
@@ -184,10 +138,10 @@ def final_tasks(
     return _kept(f"final-{_digest(given, str(sizes))}", make, problems, folder, expired, whole=True)
 
 
-def final_sizes(problems: Problems, configuration: Configuration) -> list[int]:
+def final_sizes(problems: Problems) -> list[int]:
     """Numbers of objects of the problems for the final of a contest; empty if there can be none."""
     given = _all_given(problems)
-    if _origin(problems, configuration) == "none" or any(task.has_derived_goals for task in given):
+    if any(task.has_derived_goals for task in given):
         return []
     largest = max(1, *(len(task.objects) for task in given))
     sizes = sorted({min(MOST_OBJECTS, round(times * largest)) for times in FINAL_TIMES})
@@ -201,8 +155,7 @@ def _all_given(problems: Problems) -> list[Task]:
 
 def wants_lean(problems: Problems, configuration: Configuration) -> bool:
     """Whether the configuration wants lean problems, and the given ones have something that is used up."""
-    spec = configuration.training
-    if not spec.lean or spec.problems_from == "none" or any(task.has_derived_goals for task in problems.training):
+    if not configuration.training.lean or any(task.has_derived_goals for task in problems.training):
         return False
     from saltus.grow.lean import supplies
 
@@ -216,12 +169,11 @@ def grow_tasks(
 
     Once `expired` returns True, those made by then are all.
     """
-    is_grown = _origin(problems, configuration) == "grown"
+    is_grown = not has_generator(problems)
     if not is_grown and not wants_lean(problems, configuration):
         return []
     larger = larger_tasks(problems, configuration, folder, expired)
     similar_tasks(problems, configuration, folder, expired)
-    larger_training_tasks(problems, configuration, folder, expired)
     far_tasks(problems, configuration, folder, expired)
     lean_tasks(problems, configuration, folder, expired)
     wanted = configuration.training.larger_problems
@@ -231,12 +183,9 @@ def grow_tasks(
     return [f"{made} larger problems could be grown from the given ones: how the policy does on them says less"]
 
 
-def _origin(problems: Problems, configuration: Configuration) -> str:
-    """generator, grown or none."""
-    wanted = configuration.training.problems_from
-    if wanted != "auto":
-        return wanted
-    return "generator" if find_domain(problems.domain) is not None else "grown"
+def has_generator(problems: Problems) -> bool:
+    """Whether problems come from a generator of the domain; otherwise they are grown."""
+    return find_domain(problems.domain) is not None
 
 
 def _made(
@@ -247,7 +196,7 @@ def _made(
     folder: Path | None,
     expired: Callable[[], bool],
 ) -> list[Task]:
-    """Tasks several times as large as the given ones, or as large with `times` 1, from where the configuration says.
+    """Tasks several times as large as the given ones, or as large with `times` 1.
 
     If the configuration wants lean ones, they are up to half of the larger ones.
     """
@@ -256,18 +205,15 @@ def _made(
     lean: list[Task] = []
     if is_larger and wants_lean(problems, configuration):
         lean = _grown(problems, given, count // 2, times, folder, expired, lean=True)
-    made: list[Task] = []
-    match _origin(problems, configuration):
-        case "generator":
-            largest = max(len(task.objects) for task in problems.training)
-            if not is_larger:
-                made = similar_problems(problems.domain, largest, count)
-            elif times == TIMES:
-                made = larger_problems(problems.domain, largest, count)
-            else:
-                made = larger_problems(problems.domain, largest, count, least=times / 2, most=times)
-        case "grown":
-            made = _grown(problems, given, count - len(lean), times, folder, expired)
+    largest = max(len(task.objects) for task in problems.training)
+    if not has_generator(problems):
+        made = _grown(problems, given, count - len(lean), times, folder, expired)
+    elif not is_larger:
+        made = similar_problems(problems.domain, largest, count)
+    elif times == TIMES:
+        made = larger_problems(problems.domain, largest, count)
+    else:
+        made = larger_problems(problems.domain, largest, count, least=times / 2, most=times)
     return sorted([*spread_evenly(made, count - len(lean)), *lean], key=lambda task: len(task.objects))
 
 
@@ -300,7 +246,7 @@ def _grown(
             is_larger = found is not None and len(found[0].objects) > largest
             yield found[0] if found is not None and is_larger else entry.task
 
-    size = {1.0: "similar", TRAINING_TIMES: "training", TIMES: "larger"}.get(times, "far")
+    size = {1.0: "similar", TIMES: "larger"}.get(times, "far")
     name = f"{size}{'-lean' if lean else ''}-{_digest(given, f'{count} {times}')}"
     return _kept(name, make, problems, folder, expired)
 

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saltus.learn.batch import TrainingBatch
-from saltus.learn.config import Configuration, TrainingSpec
+from saltus.learn.config import Configuration
 from saltus.learn.losses import (
     BatchLoss,
     Means,
     Predictions,
     batch_loss,
-    maximum,
     mellowmax,
     td_target,
     unpack,
 )
+from saltus.learn.values import AVERAGE_START, DISCOUNT, MELLOWMAX
 from saltus.model import Layout, RelationalNetwork, make_layout
 from saltus.model.branches import Branch
 from saltus.model.cuda import is_fused
@@ -36,9 +36,6 @@ Array = TypeVar("Array")
 
 VALUES = -1
 """Number of the branch on which successors are valued; those of message passing are not negative."""
-
-AVERAGE_START = 9.0
-"""At first, an average of weights is mostly over the last of so many equal parts of the steps so far."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,24 +111,22 @@ def batch_tensors(batch: TrainingBatch, device: torch.device | str) -> SampleArr
 
 def loss_of(
     network: RelationalNetwork,
-    valuer: RelationalNetwork,
     now: Layout,
     after: Layout | None,
     samples: SampleArrays[Tensor],
-    spec: TrainingSpec,
+    dead_end: float,
     layers: int,
 ) -> BatchLoss:
-    """The loss of a batch; `valuer` is the network that values successors, which a GPU does beside the other pass."""
+    """The loss of a batch; a GPU values successors beside the other pass."""
     branch = Branch(samples.bound.device, VALUES)
     branch.start()
     with branch.work(), torch.no_grad():
         if after is None:
             value = torch.zeros_like(samples.bound)
         else:
-            q = valuer(after, layers).q[samples.after_index]  # [samples, candidates]
-            mask = samples.after_mask
-            value = mellowmax(q, mask, spec.mellowmax_factor) if spec.bootstrap == "mellowmax" else maximum(q, mask)
-        target = td_target(value, samples.cost, samples.final, spec.discount, spec.dead_end, spec.least_target)
+            q = network(after, layers).q[samples.after_index]  # [samples, candidates]
+            value = mellowmax(q, samples.after_mask, MELLOWMAX)
+        target = td_target(value, samples.cost, samples.final, DISCOUNT, dead_end)
     scores = network(now, layers)
     branch.join()
     predictions = Predictions(
@@ -143,11 +138,11 @@ def loss_of(
         depth_index=samples.depth_index,
         depth_mask=samples.depth_mask,
     )
-    return batch_loss(predictions, samples.weight, spec)
+    return batch_loss(predictions, samples.weight)
 
 
 class Learner:
-    """The network, its optimiser, and the copies of the network that the configuration asks for."""
+    """The network, its optimiser, and the average of its weights if the configuration asks for one."""
 
     def __init__(self, network: RelationalNetwork, configuration: Configuration, device: str) -> None:
         self.spec = configuration.training
@@ -159,7 +154,6 @@ class Learner:
         if on_gpu:
             rate = torch.tensor(rate, device=self.device)  # a replayed step reads the current value
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=rate, capturable=on_gpu, fused=on_gpu or None)
-        self.target = copy.deepcopy(self.network).requires_grad_(False) if self.spec.target_every else None
         self.averaged = copy.deepcopy(self.network).requires_grad_(False) if self.spec.average else None
         self.is_given = False
         """Whether the weights at the start were learned before."""
@@ -171,14 +165,15 @@ class Learner:
             self.recorded = RecordedStep(self)
 
     @property
-    def valuer(self) -> RelationalNetwork:
-        """The network that values successors."""
-        return self.target if self.target is not None else self.network
-
-    @property
     def player(self) -> RelationalNetwork:
         """The network that is the policy."""
         return self.averaged if self.averaged is not None else self.network
+
+    @property
+    def modules(self) -> dict[str, RelationalNetwork]:
+        """The network, and the average of its weights if there is one."""
+        averaged = {} if self.averaged is None else {"averaged": self.averaged}
+        return {"network": self.network, **averaged}
 
     def set_rate(self, rate: float) -> None:
         """Sets the learning rate."""
@@ -188,16 +183,10 @@ class Learner:
             else:
                 group["lr"] = rate
 
-    def copy_target(self) -> None:
-        """Copies the weights to the target network, if there is one."""
-        if self.target is not None:
-            self.target.load_state_dict(self.network.state_dict())
-
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Sets the weights of the network and of its copies."""
-        for module in (self.network, self.target, self.averaged):
-            if module is not None:
-                module.load_state_dict(weights)
+        """Sets the weights of the network and of their average."""
+        for module in self.modules.values():
+            module.load_state_dict(weights)
 
     def prepare(self, batch: TrainingBatch) -> Any:
         """What `step` takes. Everything that does not need the learning thread is done here."""
@@ -219,10 +208,8 @@ class Learner:
     def descend(self, now: Layout, after: Layout | None, samples: SampleArrays[Tensor], layers: int) -> Tensor:
         """Takes one gradient step on tensors of the learner's device; returns `BatchLoss.packed`."""
         self.optimiser.zero_grad(set_to_none=False)
-        loss = loss_of(self.network, self.valuer, now, after, samples, self.spec, layers)
+        loss = loss_of(self.network, now, after, samples, self.spec.dead_end, layers)
         loss.total.backward()  # type: ignore[no-untyped-call]
-        if self.spec.clip:
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.spec.clip)
         self.optimiser.step()
         if self.averaged is not None:
             with torch.no_grad():
@@ -260,8 +247,7 @@ class Learner:
 
     def _changing(self) -> list[Tensor]:
         """Weights of the networks, then the optimiser's moments, of which there are none before the first step."""
-        modules = [module for module in (self.network, self.target, self.averaged) if module is not None]
-        weights = [value.detach() for module in modules for value in module.state_dict().values()]
+        weights = [value.detach() for module in self.modules.values() for value in module.state_dict().values()]
         moments = [entry for state in self.optimiser.state.values() for entry in state.values()]
         return weights + [entry for entry in moments if isinstance(entry, Tensor)]
 
@@ -269,10 +255,9 @@ class Learner:
 
     def get_state(self) -> dict[str, Tensor]:
         """All tensors of the learner's state."""
-        state = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        for prefix, module in (("target", self.target), ("averaged", self.averaged)):
-            if module is not None:
-                state |= {f"{prefix}.{name}": value for name, value in module.state_dict().items()}
+        state: dict[str, Tensor] = {}
+        for prefix, module in self.modules.items():
+            state |= {f"{prefix}.{name}": value for name, value in module.state_dict().items()}
         for number, entry in self.optimiser.state_dict()["state"].items():
             state |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in entry.items()}
         return {name: value.detach().cpu().clone() for name, value in state.items()}
@@ -283,10 +268,8 @@ class Learner:
         def part(prefix: str) -> dict[str, Tensor]:
             return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
 
-        self.network.load_state_dict(part("network."))
-        for prefix, module in (("target.", self.target), ("averaged.", self.averaged)):
-            if module is not None:
-                module.load_state_dict(part(prefix))
+        for prefix, module in self.modules.items():
+            module.load_state_dict(part(f"{prefix}."))
         entries: dict[int, dict[str, Tensor]] = {}
         for name, value in part("optimiser.").items():
             number, _, key = name.partition(".")

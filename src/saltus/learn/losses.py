@@ -5,12 +5,9 @@ The paper's section "Learning Generalized Policies": the reward of a jump is min
 Huber loss of the TD error, the Huber loss of what exceeds the bounds of a trajectory that reached its goal, and a loss
 that ranks depth nodes. Rows are samples; masks are false for padding.
 
-`TERMS` lists the terms by name, with their weights. To add a term, take `rank` as the example. It touches two files:
-
-    learn/losses.py    its function, and its entry in `TERMS`
-    learn/config.py    its weight, `TrainingSpec.rank_weight`, and the bounds of that value
-
-Its mean then appears, under its name, in the report of every episode, in the log and as a TensorBoard curve.
+`TERMS` lists the terms by name; the loss is their sum (the paper). To add a term, take `rank` as the example: its
+function, and its entry in `TERMS`. Its mean then appears, under its name, in the report of every episode, in the log
+and as a TensorBoard curve.
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from saltus.learn.config import TrainingSpec
 from saltus.learn.experience import Final
 
 
@@ -39,24 +35,10 @@ def mellowmax(q: Tensor, mask: Tensor, factor: float) -> Tensor:
     return torch.where(some, (total - count.log()) / factor, torch.zeros_like(total))
 
 
-def maximum(q: Tensor, mask: Tensor) -> Tensor:
-    """[rows]: largest entry of each row; 0 for a row without entries."""
-    highest = q.masked_fill(~mask, -math.inf).amax(dim=1)
-    return torch.where(mask.any(dim=1), highest, torch.zeros_like(highest))
-
-
-def td_target(
-    value: Tensor, cost: Tensor, final: Tensor, discount: float, dead_end: float, least: float = 0.0
-) -> Tensor:
+def td_target(value: Tensor, cost: Tensor, final: Tensor, discount: float, dead_end: float) -> Tensor:
     """Discounted value of the successor minus the cost of the jump; minus the cost alone if it is a goal, `dead_end` if
-    it is a dead end.
-
-    `least`, unless it is 0, bounds the first case from below: otherwise values sink without limit in regions that the
-    goal cannot be reached from, but in which there is always another jump.
-    """
+    it is a dead end."""
     target = discount * value - cost
-    if least:
-        target = target.clamp(min=least)
     target = torch.where(final == int(Final.GOAL), -cost, target)
     return torch.where(final == int(Final.DEAD_END), torch.full_like(target, dead_end), target)
 
@@ -79,8 +61,7 @@ def bounds_loss(q: Tensor, bound: Tensor, cost: Tensor) -> Tensor:
 def rank_loss(z: Tensor, mask: Tensor) -> Tensor:
     """The paper's rank loss of depth scores [rows, depths], which are in the order of their depths.
 
-    A pair k < l has the weight 1 / (l - k), where k and l are positions among the depths that occur: depths in actions
-    have gaps, which do not count. The loss is 0 for rows with fewer than two depths.
+    A pair k < l has the weight 1 / (l - k). The loss is 0 for rows with fewer than two depths.
     """
     depths = torch.arange(z.shape[1], device=z.device)
     gap = (depths[None, :] - depths[:, None]).to(z.dtype)  # [k, l]
@@ -117,9 +98,7 @@ class Term:
     """A term of the loss."""
 
     loss: Callable[[Predictions], Tensor]
-    """[samples]: the unweighted loss of each sample."""
-    weight: Callable[[TrainingSpec], float]
-    """Weight of the term; a term of weight 0 is not computed."""
+    """[samples]: the loss of each sample."""
     per_sample: bool = True
     """Whether the term counts towards a sample's priority in the replay, and has its importance weight."""
 
@@ -139,9 +118,9 @@ def _rank_term(found: Predictions) -> Tensor:
 
 
 TERMS = {
-    "td": Term(_td_term, lambda spec: 1.0),
-    "bounds": Term(_bounds_term, lambda spec: float(spec.bounds)),
-    "rank": Term(_rank_term, lambda spec: spec.rank_weight, per_sample=False),
+    "td": Term(_td_term),
+    "bounds": Term(_bounds_term),
+    "rank": Term(_rank_term, per_sample=False),
 }
 """Terms of the loss by name."""
 
@@ -165,20 +144,17 @@ class BatchLoss:
     """[samples + figures]: the loss of each sample and the means, as one tensor that is copied from a GPU at once."""
 
 
-def batch_loss(found: Predictions, importance: Tensor, spec: TrainingSpec) -> BatchLoss:
-    """The weighted sum of all terms; `importance` [samples] holds the importance weights."""
-    losses: dict[str, Tensor] = {}
+def batch_loss(found: Predictions, importance: Tensor) -> BatchLoss:
+    """The sum of all terms; `importance` [samples] holds the importance weights."""
+    losses = {name: term.loss(found) for name, term in TERMS.items()}
     each = torch.zeros_like(found.q)
     for name, term in TERMS.items():
-        weight = term.weight(spec)
-        losses[name] = term.loss(found) if weight > 0 else torch.zeros_like(found.q)
-        if term.per_sample and weight > 0:
-            each = each + weight * losses[name]
+        if term.per_sample:
+            each = each + losses[name]
     total = (importance * each).mean()
     for name, term in TERMS.items():
-        weight = term.weight(spec)
-        if not term.per_sample and weight > 0:
-            total = total + weight * losses[name].mean()
+        if not term.per_sample:
+            total = total + losses[name].mean()
     means = {name: loss.mean() for name, loss in losses.items()} | {TD_ERROR: (found.q - found.target).abs().mean()}
     return BatchLoss(total, torch.cat([each, torch.stack([means[name] for name in FIGURES])]).detach())
 
@@ -197,9 +173,6 @@ def mean_of(steps: Sequence[Means]) -> Means:
     return {name: value / max(1, len(steps)) for name, value in total.items()}
 
 
-def total_of(means: Means, spec: TrainingSpec) -> float:
-    """The loss: the weighted sum of the means, without importance weights."""
-    total = 0.0
-    for name, term in TERMS.items():
-        total += term.weight(spec) * means[name]
-    return total
+def total_of(means: Means) -> float:
+    """The loss: the sum of the means, without importance weights."""
+    return sum(means[name] for name in TERMS)

@@ -21,7 +21,7 @@ import torch
 from saltus.errors import ConfigurationError
 from saltus.learn.config import Configuration, ConfigurationSource, changed, differences, load_configuration
 from saltus.learn.folder import NumberedPolicies, RunDescription, RunFolder, Start
-from saltus.learn.larger import far_tasks, larger_tasks, larger_training_tasks, lean_tasks, similar_tasks
+from saltus.learn.larger import far_tasks, larger_tasks, lean_tasks, similar_tasks
 from saltus.learn.log import read_log
 from saltus.learn.problems import (
     Problems,
@@ -180,7 +180,6 @@ def make_trainer(
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
     larger = larger_tasks(problems, configuration, grown)
     training = [*problems.training, *similar_tasks(problems, configuration, grown)]
-    training += larger_training_tasks(problems, configuration, grown)
     training += lean_tasks(problems, configuration, grown)
     far = far_tasks(problems, configuration, grown)
     held_out = spread(problems.held_out, configuration.training.validation_problems)

@@ -12,17 +12,12 @@ from saltus.domains.generated import spread_evenly
 from saltus.errors import InputError
 from saltus.grow.given import read_given, reason_against
 from saltus.learn.config import Configuration, changed
+from saltus.learn.values import HELD_OUT_SHARE, MOST_HELD_OUT
 from saltus.pddl import Domain, Source, parse_domain
 from saltus.task import Split, Task, find_suite, load
 
-MOST_HELD_OUT = 30
-"""Most problems that are held out for validation where no folder says which."""
-
 NEGATIVE_GOALS = "encoding.negative_goals"
 """The setting with which goals may have negated literals."""
-
-HELD_OUT_SHARE = 4
-"""One in so many problems is held out, the largest ones."""
 
 
 @dataclass(frozen=True)

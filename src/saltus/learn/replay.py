@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.learn.experience import Transition, pack_transitions, unpack_transitions
-
-LEAST_PRIORITY = 1e-3
-"""Added to each priority, so that every transition can be drawn."""
+from saltus.learn.values import ALPHA, LEAST_PRIORITY
 
 
 class Replay:
     """A store of transitions. New ones replace the oldest."""
 
-    def __init__(self, capacity: int, alpha: float) -> None:
+    def __init__(self, capacity: int, alpha: float = ALPHA) -> None:
         self.capacity = capacity
         self.alpha = alpha
         self.transitions: list[Transition] = []

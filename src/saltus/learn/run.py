@@ -20,12 +20,10 @@ from saltus.learn.folder import RunDescription, RunOutput
 from saltus.learn.problems import Problems
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Validation
+from saltus.learn.values import RESERVED_SHARE
 from saltus.policy import LearnedPolicy
 
 TIME_LIMIT = "the time limit"
-
-RESERVED_SHARE = 0.25
-"""Most of the time limit that is kept free for the last validation."""
 
 
 class Run:

@@ -47,12 +47,25 @@ from saltus.learn.experience import (
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import Learner, StepResult
 from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
-from saltus.learn.plan_starts import PlanStarts
 from saltus.learn.problems import digest_of
 from saltus.learn.replay import Replay
 from saltus.learn.saved_state import check_state
 from saltus.learn.validation import Coverage, Validation, measure
-from saltus.lookahead import Conjunction
+from saltus.learn.values import (
+    AHEAD,
+    AHEAD_THREADS,
+    BETA,
+    BETA_SAMPLES,
+    DISCOUNT,
+    LARGER_FROM,
+    LEARNING_RATE_END,
+    ROLLOUTS,
+    SEARCH_DECISIONS,
+    TEMPERATURE_END,
+    TEMPERATURE_EPISODES,
+    VALIDATION_JUMPS,
+    VALIDATION_SHARE,
+)
 from saltus.model import RelationalNetwork
 from saltus.model.engine import Engine
 from saltus.model.policy_file import PolicyFile
@@ -64,27 +77,8 @@ from saltus.task import Task
 
 Result = TypeVar("Result")
 
-STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers": 4, "search": 6, "starts": 7}
+STREAMS = {"problems": 0, "exploration": 1, "hindsight": 2, "replay": 3, "layers": 4, "subgoals": 5}
 """Independent random generators of a run, by name, and the number that each is seeded with."""
-
-SUBGOALS = 5
-"""Number that seeds the generator of lifted sub-goals, which are drawn once."""
-
-SWITCH_INTERVAL = 2e-4
-"""Seconds between switches of Python's threads; the default of 5 ms is longer than a gradient step on a GPU."""
-
-AHEAD = 64
-"""Transitions whose trees are made at a time before they are drawn."""
-
-AHEAD_THREADS = 4
-"""With fewer threads, trees are only made for transitions that are drawn."""
-
-VALIDATION_SHARE = 0.2
-"""Largest share of the time that validations by time may take."""
-
-
-POLL = 0.2
-"""Seconds between two looks at whether training is to be interrupted, while it waits for a batch."""
 
 
 class Interrupted(Exception):  # noqa: N818 (no error, and never seen outside of this module)
@@ -120,9 +114,10 @@ def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int
 
 @contextmanager
 def quick_switches() -> Iterator[None]:
-    """Has Python switch between threads quickly: they do short pieces of work and wait for each other."""
+    """Has Python switch between threads quickly: they do short pieces of work and wait for each other. Its own interval
+    of 5 ms is longer than a gradient step on a GPU."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL)
+    sys.setswitchinterval(2e-4)
     try:
         yield
     finally:
@@ -196,35 +191,26 @@ class Trainer:
             threads=threads,
         )
         self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
-        self.original = Replay(self.spec.replay, self.spec.alpha)
-        self.hindsight = Replay(self.spec.replay, self.spec.alpha)
+        self.original = Replay(self.spec.replay)
+        self.hindsight = Replay(self.spec.replay)
         self._ahead_pays = True
         """Whether trees have been small enough so far to be made before they are needed."""
-        self.subgoals = self._subgoals(seed)
+        self.subgoals = [lifted_subgoals(task, self.random["subgoals"]) for task in self.tasks]
+        """Lifted sub-goals of every task; they depend on the seed alone and so need not be saved."""
         self.episode = 0
         self.samples = 0
         self.validations: list[Validation] = []
         self.best: Validation | None = None
         self._td_errors: list[float] = []
-        self.plan_starts = PlanStarts(self.tasks)
-        self.curriculum = Curriculum(self.spec.curriculum, paced=self.spec.paced)
+        self.curriculum = Curriculum(self.spec.curriculum)
         self._validated_at = time.monotonic()
         self._interrupt: Callable[[], bool] = never
         self._policy.check = self._check
         if self.learner.device.type == "cpu":  # a GPU is fast enough, and must not be disturbed while it records
-            for module in (self.learner.network, self.learner.target, self.learner.averaged):
-                if module is not None:
-                    module.before_layer = self._check
+            for module in self.learner.modules.values():
+                module.before_layer = self._check
         self.validation_seconds = 0.0
         """How long the last validation took."""
-
-    def _subgoals(self, seed: int) -> list[list[Conjunction]]:
-        """Lifted sub-goals of every task; they depend on the seed alone and so need not be saved."""
-        rng = np.random.default_rng([seed, SUBGOALS])
-        if self.spec.hindsight != "lifted":
-            return [[] for _ in self.tasks]
-        spec = self.spec
-        return [lifted_subgoals(task, rng, spec.hindsight_atoms, spec.hindsight_variants) for task in self.tasks]
 
     def start_from(self, file: PolicyFile) -> None:
         """Begins with the weights of a policy, whose lookahead, layers, precision and cost may differ from its own."""
@@ -307,13 +293,11 @@ class Trainer:
         """Everything that an episode changes before it has ended."""
         states = {name: rng.bit_generator.state for name, rng in self.random.items()}
         stores = self.original.remember(), self.hindsight.remember()
-        learned = self.plan_starts.get_state(), self.curriculum.pace
-        return self.learner.remember(), *stores, states, self.samples, *learned
+        return self.learner.remember(), *stores, states, self.samples, self.curriculum.pace
 
     def _go_back(self, remembered: tuple[Any, ...]) -> None:
         """Undoes everything since `_remember`."""
-        learner, original, hindsight, states, self.samples, starts, self.curriculum.pace = remembered
-        self.plan_starts.set_state(starts)
+        learner, original, hindsight, states, self.samples, self.curriculum.pace = remembered
         self.learner.go_back(learner)
         self.original.go_back(original)
         self.hindsight.go_back(hindsight)
@@ -353,13 +337,13 @@ class Trainer:
     def _episode(self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor) -> EpisodeReport:
         spec = self.spec
         started = time.perf_counter()
-        temperature = linear(spec.temperature, spec.temperature_end, self.episode, spec.temperature_episodes)
+        temperature = linear(spec.temperature, TEMPERATURE_END, self.episode, TEMPERATURE_EPISODES)
         position, length = (
             restarted(self.episode, spec.learning_rate_episodes)
             if spec.learning_rate_restarts
             else (self.episode, spec.learning_rate_episodes)
         )
-        rate = linear(spec.learning_rate, spec.learning_rate_end, position, length)
+        rate = linear(spec.learning_rate, LEARNING_RATE_END, position, length)
         self.learner.set_rate(rate)
         trajectories = self._collect(temperature)
         success = sum(t.ending is Ending.SOLVED for t in trajectories) / len(trajectories)
@@ -376,13 +360,11 @@ class Trainer:
             raise ConfigurationError(
                 f"training: the loss of episode {self.episode} is not a finite number; a smaller learning_rate may help"
             )
-        if spec.target_every and self.episode % spec.target_every == 0:
-            self.learner.copy_target()
         if known:
             self._td_errors.append(losses[TD_ERROR])
         return EpisodeReport(
             episode=self.episode,
-            loss=total_of(losses, spec),
+            loss=total_of(losses),
             losses=losses,
             success=success,
             jumps=sum(len(t.states) - 1 for t in trajectories) / len(trajectories),
@@ -401,29 +383,17 @@ class Trainer:
         )
 
     def _collect(self, temperature: float) -> list[Trajectory]:
-        drawn = self.random["problems"].integers(self._problems_known(), size=self.spec.rollouts).tolist()
-        numbers = [self.drawn_from[number] for number in drawn]
-        on_plans = numbers[: self.plan_starts.count(self.spec.plan_starts)]
-        starts = [self.plan_starts.draw(number, self.random["starts"], self._check) for number in on_plans]
-        starts += [self.tasks[number].initial_state for number in numbers[len(on_plans) :]]
-        found = collect(
+        drawn = self.random["problems"].integers(self._problems_known(), size=ROLLOUTS).tolist()
+        return collect(
             self.policy(),
             self.tasks,
-            numbers,
+            [self.drawn_from[number] for number in drawn],
             horizon=self.spec.horizon,
             temperature=temperature,
             rng=self.random["exploration"],
             cost=self.cost,
-            starts=starts,
             check=self._check,
         )
-        for place, trajectory in enumerate(found):
-            solved = trajectory.ending is Ending.SOLVED
-            if place < len(on_plans):
-                self.plan_starts.learn(trajectory.task, solved)
-            else:
-                self.plan_starts.see(solved)
-        return found
 
     def _problems_known(self) -> int:
         """How many problems this episode draws from."""
@@ -431,18 +401,15 @@ class Trainer:
 
     def _search(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         """Trajectories found by search, where rollouts failed."""
-        spec = self.spec
-        failed = [t for t in trajectories if t.ending is not Ending.SOLVED][: spec.searches]
+        failed = [t for t in trajectories if t.ending is not Ending.SOLVED][: self.spec.searches]
         in_parts = self.configuration.play.goals_in_sight is not None
-        guide: Policy = self.policy()
-        if spec.search_by == "goal-count":
-            guide = GoalCountPolicy(self.random["search"], self.configuration.lookahead, self.configuration.play)
+        guide = self.policy()
         found = (
             search(
                 guide,
                 self.tasks[entry.task],
                 entry.task,
-                spec.search_decisions,
+                SEARCH_DECISIONS,
                 self.cost,
                 self._check,
                 goal=entry.goal if in_parts else None,
@@ -458,14 +425,15 @@ class Trainer:
         stored: list[Transition] = []
         for trajectory in trajectories:
             solved = trajectory.ending is Ending.SOLVED
-            if solved or trajectory.ending is Ending.DEAD_END or spec.keep_failed:
+            if solved or trajectory.ending is Ending.DEAD_END:
                 last = len(trajectory.states) - 1
-                found = transitions_of(trajectory, trajectory.goal, 0, last, reached=solved, discount=spec.discount)
+                found = transitions_of(trajectory, trajectory.goal, 0, last, reached=solved, discount=DISCOUNT)
                 self.original.add(found)
                 stored += found
         # What was in sight and is reached in a dead end must not be praised.
         praised = [t for t in trajectories if t.ending is not Ending.DEAD_END or not t.goal.holds(t.states[-1])]
-        relabelled = hindsight_transitions(praised, self.tasks, self.subgoals, spec, self.random["hindsight"])
+        groundings, rng = spec.hindsight_groundings, self.random["hindsight"]
+        relabelled = hindsight_transitions(praised, self.tasks, self.subgoals, groundings, rng)
         self.hindsight.add(relabelled)
         return [*stored[-spec.replay :], *relabelled[-spec.replay :]]
 
@@ -492,7 +460,7 @@ class Trainer:
             begun = time.perf_counter()
             while not future.done():
                 self._check()
-                wait([future], timeout=POLL)
+                wait([future], timeout=0.2)
             self._check()
             prepared = future.result()
             waited += time.perf_counter() - begun
@@ -529,8 +497,8 @@ class Trainer:
     def _draw(self) -> tuple[list[tuple[Replay, NDArray[np.intp]]], list[Transition], NDArray[np.float64]]:
         """Transitions of a batch, where they come from, and their weights, of which the largest is 1."""
         spec, rng = self.spec, self.random["replay"]
-        beta = linear(spec.beta, 1.0, self.samples, spec.beta_samples)
-        count = round(spec.batch * spec.original_share) if len(self.hindsight) else spec.batch
+        beta = linear(BETA, 1.0, self.samples, BETA_SAMPLES)
+        count = round(spec.batch / 2) if len(self.hindsight) else spec.batch
         count = count if len(self.original) else 0
         sources: list[tuple[Replay, NDArray[np.intp]]] = []
         weights: list[NDArray[np.float64]] = []
@@ -560,7 +528,7 @@ class Trainer:
         policy, spec, started = self.policy(), self.spec, time.monotonic()
         until = started + (spec.validation_limit or math.inf)
         held_out = self._measure(policy, self.held_out, until)
-        larger = self._measure_larger(policy, held_out, until) if held_out.share >= spec.larger_from else None
+        larger = self._measure_larger(policy, held_out, until) if held_out.share >= LARGER_FROM else None
         td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
         if self._is_regular(self.episode):  # validations by time must not change what the regular ones say
             self._td_errors.clear()
@@ -575,7 +543,7 @@ class Trainer:
         return result
 
     def _measure(self, policy: Policy, tasks: Sequence[Task], until: float) -> Coverage:
-        return measure(policy, tasks, self.spec.validation_jumps, until=until, check=self._check)
+        return measure(policy, tasks, VALIDATION_JUMPS, until=until, check=self._check)
 
     def _measure_larger(self, policy: Policy, held_out: Coverage, until: float) -> Coverage:
         """Coverage of the larger problems, those far larger included: they count as unsolved where others are."""
@@ -616,7 +584,6 @@ class Trainer:
             "validations": [entry.to_json() for entry in self.validations],
             "best": self.best.episode if self.best is not None else None,
             "td_errors": self._td_errors,
-            "plan_starts": self.plan_starts.get_state(),
             "pace": self.curriculum.pace,
             "problems": digest_of([*self.tasks, *self.held_out]),
         }
@@ -645,7 +612,7 @@ class Trainer:
         for name, store in (("original", self.original), ("hindsight", self.hindsight)):
             store.set_state({key: value.numpy() for key, value in part(f"{name}.").items()}, values[name])
         for name, rng in self.random.items():
-            if name in values["random"]:  # runs of earlier versions lack some
+            if name in values["random"]:  # runs of earlier versions lack some, and have others
                 rng.bit_generator.state = values["random"][name]
         self.episode = int(values["episode"])
         self.samples = int(values["samples"])
@@ -653,6 +620,4 @@ class Trainer:
         found = [entry for entry in self.validations if entry.episode == values["best"]]
         self.best = found[-1] if found else None
         self._td_errors = list(values["td_errors"])
-        if "plan_starts" in values:
-            self.plan_starts.set_state(values["plan_starts"])
         self.curriculum.pace = float(values.get("pace", self.curriculum.pace))

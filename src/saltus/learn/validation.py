@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
+from saltus.learn.values import VALIDATION_JUMPS
 from saltus.policy import Ending, Policy, play, run_rollouts
 from saltus.task import Task
 
@@ -50,7 +51,7 @@ class Coverage:
         return f"{self.solved} of {self.problems}, {self.actions:,} actions"
 
 
-def jump_limit(task: Task, least: int) -> int:
+def jump_limit(task: Task, least: int = VALIDATION_JUMPS) -> int:
     """Limit on the jumps of a validation rollout: `least`, and two more per object and per goal."""
     return least + 2 * (len(task.objects) + task.goal.size)
 
@@ -58,7 +59,7 @@ def jump_limit(task: Task, least: int) -> int:
 def measure(
     policy: Policy,
     tasks: Sequence[Task],
-    least_jumps: int,
+    least_jumps: int = VALIDATION_JUMPS,
     *,
     until: float = math.inf,
     check: Callable[[], None] = lambda: None,

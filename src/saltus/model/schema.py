@@ -19,7 +19,8 @@ from saltus.graph import ENCODINGS, Candidate, EncodingSpec, Vocabulary
 from saltus.graph.encodings import method_name
 from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec
 from saltus.lookahead.spec import PLAY, split_older
-from saltus.model.spec import ModelSpec, without_older
+from saltus.model.older import without_removed
+from saltus.model.spec import ModelSpec
 from saltus.model.tensor_file import DamageError, Header, TensorEntry, kind_of, parse_json
 from saltus.model.values import MAX_ARITY, MAX_RELATIONS
 from saltus.pddl.signature import AXIOM_START, KINDS, SCHEMA_START, Signature
@@ -111,11 +112,10 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
     if version == 1 and isinstance(values["lookahead"], dict):
         trees, play = split_older(values["lookahead"])
         values = {**values, "lookahead": trees, "play": play}
-    encoding = read_spec(EncodingSpec, values["encoding"], "encoding")
-    lookahead = read_spec(TreeSpec, values["lookahead"], "lookahead")
+    encoding = read_section(EncodingSpec, values, "encoding")
+    lookahead = read_section(TreeSpec, values, "lookahead")
     try:
         encoding.check_lookahead(lookahead.kind)
-        model = without_older(values["model"])
     except ConfigurationError as error:
         raise DamageError(str(error)) from None
     if not isinstance(values["record"], dict):
@@ -123,13 +123,22 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
     return PolicyDescription(
         encoding,
         lookahead,
-        read_spec(ModelSpec, model, "model"),
+        read_section(ModelSpec, values, "model"),
         _vocabulary(values["vocabulary"]),
         read_signature(values["domain"]),
         values["record"],
         read_spec(JumpCost, values.get("cost", {}), "cost"),
         read_spec(PlaySpec, values["play"], "play"),
     )
+
+
+def read_section(kind: type[Spec], values: Mapping[str, Any], section: str) -> Spec:
+    """The specification of a section, which an earlier version may have written."""
+    try:
+        own = without_removed(section, values[section])
+    except ConfigurationError as error:
+        raise DamageError(str(error)) from None
+    return read_spec(kind, own, section)
 
 
 # -- dataclasses of plain values -------------------------------------------------------------------------------------

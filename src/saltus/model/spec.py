@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from saltus.errors import ConfigurationError
-from saltus.model.values import MAX_EMBEDDING, MAX_LAYERS, SHARPNESS
+from saltus.model.values import MAX_EMBEDDING, MAX_LAYERS
 
 PRECISIONS = ("float32", "tf32", "bf16")
 """Precisions of the matrix products on a GPU."""
-
-OLDER_MODEL = {"aggregation": "smooth-max", "sharpness": SHARPNESS, "norm": True}
-"""Fields of the specification in earlier versions, with the value that all networks have now."""
 
 
 @dataclass(frozen=True)
@@ -48,20 +42,3 @@ class ModelSpec:
             raise ConfigurationError(f"model: hidden_layers is {self.hidden_layers}, expected 1 or 2")
         if self.precision not in PRECISIONS:
             raise ConfigurationError(f"model: precision is {self.precision!r}, expected one of {', '.join(PRECISIONS)}")
-
-
-def without_older(values: Any) -> Any:
-    """Plain values of a specification that an earlier version may have saved, without the fields that are gone.
-
-    One with another value than all networks have now is a `ConfigurationError`: the network cannot be run any more.
-    What is no specification is returned as it is.
-    """
-    if not isinstance(values, Mapping):
-        return values
-    for key, only in OLDER_MODEL.items():
-        if values.get(key, only) != only:
-            setting = f"model.{key}={json.dumps(values[key], default=str)}"
-            raise ConfigurationError(
-                f"made with {setting}, which this version does not have: it is always {json.dumps(only)}"
-            )
-    return {key: value for key, value in values.items() if key not in OLDER_MODEL}

@@ -41,11 +41,6 @@ from saltus.policy.catalogue import RUN_POLICY, numbered_files, policy_name
 
 STATE_KEY, CHECKSUM_KEY = "saltus-run", "saltus-checksum"
 VERSION = 1
-STATE_VERSION = 2
-"""From this one on, states have a checksum."""
-
-MAX_STATE_HEADER = 100_000_000
-"""Largest header of a state, in bytes: it holds all validations."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +224,7 @@ class RunFolder:
             with self.log.open("ab") as log:
                 os.fsync(log.fileno())  # the state must not be on the disk before the lines it counts
                 size = log.seek(0, os.SEEK_END)
-            text = json.dumps(values | {"version": STATE_VERSION, "elapsed": seconds, "log_bytes": size})
+            text = json.dumps(values | {"version": 2, "elapsed": seconds, "log_bytes": size})
             write_whole(self.state, save(tensors, {STATE_KEY: text, CHECKSUM_KEY: checksum(text, tensors)}))
         except (WriteError, OSError) as error:
             self.unsaved["state"] = f"state not saved: {error}"
@@ -249,14 +244,14 @@ class RunFolder:
             return 0.0
         try:
             with open_plain(self.state) as file:
-                header = read_header(file, MAX_STATE_HEADER)
+                header = read_header(file, 100_000_000)  # it holds all validations
                 text, known = header.metadata.get(STATE_KEY, ""), header.metadata.get(CHECKSUM_KEY)
                 values = parse_json(text)
-                if values.get("version") not in (VERSION, STATE_VERSION):
+                if values.get("version") not in (1, 2):
                     raise InputError("made by another version of the program")
                 file.seek(0)
                 tensors = load(file.read(header.size))
-            if known != checksum(text, tensors) and (known is not None or values["version"] == STATE_VERSION):
+            if known != checksum(text, tensors) and (known is not None or values["version"] > 1):
                 raise DamageError("its checksum is another one")
             size, elapsed = whole(values, "log_bytes"), seconds(values, "elapsed")
             trainer.set_state(tensors, values)

@@ -22,9 +22,7 @@ from saltus.learn.problems import Problems, digest_of, spread
 from saltus.learn.values import (
     FAR_OBJECTS,
     FAR_TIMES,
-    FINAL_EACH,
     FINAL_TIMES,
-    LEAST_FAR,
     MOST_LEAN,
     MOST_OBJECTS,
     TIMES,
@@ -51,7 +49,7 @@ def far_tasks(
 ) -> list[Task]:
     """Validation tasks far larger than the given ones, smallest first; empty if none can be made."""
     times = min(FAR_TIMES, FAR_OBJECTS / max(1, *(len(task.objects) for task in problems.training)))
-    if times < LEAST_FAR:
+    if times < 1.5 * TIMES:  # they would not be much larger than the others
         return []
     return _made(problems, configuration, configuration.training.far_problems, times, folder, expired)
 
@@ -107,7 +105,7 @@ def final_tasks(
     folder: Path | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> list[Task]:
-    """Tasks up to `MOST_OBJECTS` objects for the final of a contest, smallest first; empty if none can be made.
+    """Tasks up to `MOST_OBJECTS` objects for the final of a contest, two of each size, smallest first; empty if none can be made.
 
     They are grown, and their goals are not known to be reachable; where there is a generator, half of them are its own.
     """
@@ -126,7 +124,7 @@ def final_tasks(
             generated: list[Task] = []
             if has_generator(problems):
                 generated = _of_size(problems.domain, size)
-            wanted += [size] * (FINAL_EACH - len(generated))
+            wanted += [size] * (2 - len(generated))
             seen.update(digest_of([task]) for task in generated)
             yield from generated
         for task in grower.unproven(wanted, check):

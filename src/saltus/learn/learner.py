@@ -34,9 +34,6 @@ from saltus.model.cuda import is_fused
 
 Array = TypeVar("Array")
 
-VALUES = -1
-"""Number of the branch on which successors are valued; those of message passing are not negative."""
-
 
 @dataclass(frozen=True, eq=False)
 class SampleArrays(Generic[Array]):
@@ -118,7 +115,7 @@ def loss_of(
     layers: int,
 ) -> BatchLoss:
     """The loss of a batch; a GPU values successors beside the other pass."""
-    branch = Branch(samples.bound.device, VALUES)
+    branch = Branch(samples.bound.device, -1)  # those of message passing have numbers from 0 on
     branch.start()
     with branch.work(), torch.no_grad():
         if after is None:

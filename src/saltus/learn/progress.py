@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable
 
 from saltus.learn.events import Event
-
-LINE_EVERY = 10.0
-"""Seconds between lines about episodes."""
+from saltus.learn.values import LINE_EVERY
 
 
 class PlainProgress:

@@ -106,17 +106,11 @@ FAR_TIMES = 16.0
 FAR_OBJECTS = 300
 """Their largest number of objects, so that validations do not take too long."""
 
-LEAST_FAR = 6.0
-"""Multiple below which they would not be much larger than the others: then there are none."""
-
 FINAL_TIMES = (8, 16, 32, 64)
 """Sizes of the problems of finals, in multiples of the largest given ones."""
 
 MOST_OBJECTS = 1000
 """Their largest number of objects."""
-
-FINAL_EACH = 2
-"""Problems of each of these sizes."""
 
 MOST_LEAN = 60
 """Most given problems that lean versions are made of: each takes a search for a plan."""
@@ -134,3 +128,8 @@ AHEAD = 64
 
 AHEAD_THREADS = 4
 """With fewer threads, trees are only made for transitions that are drawn."""
+
+# -- messages --------------------------------------------------------------------------------------------------------
+
+LINE_EVERY = 10.0
+"""Seconds between lines about episodes where there is no terminal."""

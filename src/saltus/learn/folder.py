@@ -224,6 +224,7 @@ class RunFolder:
             with self.log.open("ab") as log:
                 os.fsync(log.fileno())  # the state must not be on the disk before the lines it counts
                 size = log.seek(0, os.SEEK_END)
+            # From version 2 on, states have a checksum.
             text = json.dumps(values | {"version": 2, "elapsed": seconds, "log_bytes": size})
             write_whole(self.state, save(tensors, {STATE_KEY: text, CHECKSUM_KEY: checksum(text, tensors)}))
         except (WriteError, OSError) as error:

@@ -105,9 +105,10 @@ def final_tasks(
     folder: Path | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> list[Task]:
-    """Tasks up to `MOST_OBJECTS` objects for the final of a contest, two of each size, smallest first; empty if none can be made.
+    """Tasks up to `MOST_OBJECTS` objects for the final of a contest, smallest first; empty if none can be made.
 
-    They are grown, and their goals are not known to be reachable; where there is a generator, half of them are its own.
+    There are two of each size. They are grown, and their goals are not known to be reachable; where there is a
+    generator, half of them are its own.
     """
     given, sizes = _all_given(problems), final_sizes(problems)
     if not sizes:

@@ -108,7 +108,7 @@ MECHANISMS = (
         patch=(("saltus.policy.planning.tidied", lambda task, plan: list(plan)),),
     ),
     Mechanism("lean problems", ("src/saltus/grow/lean.py",), training=("training.lean=false",)),
-    Mechanism("pace", ("src/saltus/learn/curriculum.py",), training=("training.paced=false",)),
+    Mechanism("curriculum", ("src/saltus/learn/curriculum.py",), training=("training.curriculum=0",)),
     Mechanism("average of weights", (), training=("training.average=0",)),
     Mechanism("restarts of the learning rate", (), training=("training.learning_rate_restarts=false",)),
     Mechanism("searches while training", (), training=("training.searches=0",)),

@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import ROOT
 
 from saltus.errors import InputError
-from saltus.learn.config import Configuration, configuration_of, from_older, load_configuration, plain_values
-from saltus.learn.contest_state import ContestState, newer
+from saltus.learn.config import Configuration, configuration_of, from_older, load_configuration, newer, plain_values
+from saltus.learn.contest_state import ContestState
 from saltus.learn.folder import RunFolder
 from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.lookahead.spec import names_of

@@ -49,7 +49,7 @@ def test_arms_are_what_differs_from_how_a_policy_plays(ledger: ModuleType) -> No
     assert found["one goal in sight"] == ["off"]
     assert found["roles"] == ["on"]
     assert found["goal by goal"] == ["off"]
-    assert found["pace"] == []
+    assert found["curriculum"] == []
 
 
 def test_a_trial_is_played_with_and_without(ledger: ModuleType) -> None:
@@ -75,12 +75,12 @@ def test_the_table(ledger: ModuleType, tmp_path: Path, capsys: pytest.CaptureFix
         make("roles", "on", "a", "p2", "f", 0, True, 30, 4.0),
         make("dead ends", "off", "a", "p1", "f", 0, False, 0, 5.0),
         make("dead ends", "off", "b", "p1", "f", 0, False, 0, 5.0),  # nothing to compare it with
-        make("pace", "off", "a", "p1", "g", 0, False, 0, 5.0),
+        make("curriculum", "off", "a", "p1", "g", 0, False, 0, 5.0),
     ]
     records.write_text("".join(json.dumps(asdict(entry)) + "\n" for entry in entries) + '{"mechanism": "ro')
     ledger.show([records])
     rows = {line.split(" | ")[0].strip("| "): line for line in capsys.readouterr().out.splitlines()}
     assert "| 2 | 2 | 1 | a +1 | none | 1.20 | 0.50 |" in rows["roles"]
     assert "| 1 | 1 | 0 | a +1 | none |  | 0.40 |" in rows["dead ends"]
-    assert "| 1 | 1 | 0 | a +1 | none |  | 0.40 |" in rows["pace"]
+    assert "| 1 | 1 | 0 | a +1 | none |  | 0.40 |" in rows["curriculum"]
     assert "tidying" not in rows

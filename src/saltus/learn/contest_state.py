@@ -119,8 +119,10 @@ class ContestState:
             _check(state)
             state.settings = saved_settings(state.settings)
             state.candidates = [replace(one, settings=tuple(saved_settings(one.settings))) for one in state.candidates]
-        except (DamageError, ConfigurationError) as error:
+        except DamageError as error:
             raise InputError(f"{path}: damaged: {error}") from error
+        except ConfigurationError as error:
+            raise InputError(f"{path}: {error}") from error
         return state
 
 

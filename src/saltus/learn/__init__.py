@@ -13,10 +13,10 @@ from saltus.model.device import require_pytorch
 require_pytorch("training")
 
 from saltus.learn.config import Configuration, TrainingSpec, load_configuration, named_configurations
-from saltus.learn.contest import Contest, ContestEvent
+from saltus.learn.contest import Contest
 from saltus.learn.contest_opening import open_contest, open_numbered_contest
 from saltus.learn.contest_state import Budget
-from saltus.learn.events import EpisodeReport, Event
+from saltus.learn.events import ContestEvent, EpisodeReport, Event
 from saltus.learn.folder import RunDescription, RunFolder, Start
 from saltus.learn.open import open_numbered_run, open_run, train
 from saltus.learn.problems import Problems, listed_problems, load_problems

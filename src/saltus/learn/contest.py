@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ from typing import Any
 from saltus.errors import InputError, SaltusError, plural
 from saltus.files import WriteError
 from saltus.learn.candidates import Candidate
-from saltus.learn.contest_state import FINAL, HALVING, LAST, RESTART, WINNER, ContestState, Round
+from saltus.learn.contest_state import FINAL, HALVING, LAST, LEAST_SHARE, RESTART, WINNER, ContestState, Round
+from saltus.learn.events import ContestEvent
 from saltus.learn.final import Entrant, Placing, entrants_of
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
@@ -44,9 +45,6 @@ from saltus.process import Finished, LocalRunner, Message, Runner, Stop, run_job
 STARTUP = 6.0
 """Seconds that a job is expected to take before it trains, until that has been measured."""
 
-LEAST_SHARE = 1.0
-"""Shortest time, in seconds, for which it is worth starting a run once more."""
-
 FINAL_SHARE = 0.1
 """Part of the time that is kept free for the final; where more is left, it takes up to half of that."""
 
@@ -56,19 +54,6 @@ LONGEST_FINAL = 900.0
 FAILED = "no run that is left can go on"
 DONE = "nothing is left to try"
 STABLE = "the winner's last validations solved every problem, and plans got no shorter"
-
-
-@dataclass(frozen=True)
-class ContestEvent:
-    """Something that happened in a contest."""
-
-    kind: str
-    """round: one begins or has ended; validation: of a run; leader: another run is ahead; episode: one has passed."""
-    text: str
-    round: int
-    used: float
-    limit: float
-
 
 Tell = Callable[[ContestEvent], None]
 RunJob = Callable[..., TrainResult]
@@ -109,7 +94,7 @@ class Contest:
         self._clock = clock
         self._run = run
         # A final depends on the clock: where episodes are counted, nothing may.
-        self._hold_final = hold_final if state.budget.unit == "seconds" else None
+        self._hold_final = hold_final if state.budget.is_timed else None
         self._lock = threading.Lock()
         self._began = clock() - state.used
         self._startup = STARTUP
@@ -185,7 +170,7 @@ class Contest:
         state, left = self.state, self._left()
         kinds = [entry.kind for entry in state.rounds]
         alone = state.contestants[0] if len(state.contestants) == 1 else ""
-        least = 1.0 if state.budget.unit == "episodes" else self._overhead(state.contestants) + LEAST_SHARE
+        least = self._overhead(state.contestants) + LEAST_SHARE if state.budget.is_timed else 1.0
         is_stable = alone in state.stable
         is_lost = bool(state.placings) and not state.placings[0].is_enough
         if is_stable and not (is_lost and RESTART not in kinds and left >= least):
@@ -255,8 +240,8 @@ class Contest:
     def _add_round(self, kind: str, names: Sequence[str], left: float, parts: int) -> None:
         """Adds a round that takes one of so many equal parts of what is left."""
         active = [name for name in names if name not in self.state.finished]
-        share = share_of(self.state.budget.unit, left / parts, len(active), self.slots, self._startup)
-        foreseen = max(self._validating.values()) if self.state.budget.unit == "seconds" else 0.0
+        share = self.state.budget.share(left / parts, len(active), self.slots, self._startup)
+        foreseen = max(self._validating.values()) if self.state.budget.is_timed else 0.0
 
         def train_for(name: str) -> float:
             if name not in active:
@@ -266,12 +251,7 @@ class Contest:
 
         targets = {name: self._used_by[name] + train_for(name) for name in names}
         self.state.rounds.append(Round(kind, targets))
-        text = f"{plural(len(names), 'candidate')}: {', '.join(names)}"
-        if kind != HALVING:
-            new = ", ".join(name for name in names if self._used_by[name] == 0)
-            text = {WINNER: f"{names[0]} goes on", LAST: f"{names[0]} goes on"}.get(
-                kind, f"{new}: another try, since the winner is unsteady or does not solve everything"
-            )
+        text = self.state.rounds[-1].title([name for name in names if self._used_by[name] == 0])
         amount = f"{share:,.0f} {self.state.budget.symbol}"
         each = f"; {amount}{' each' if len(active) > 1 else ''}" if active else ""
         self._say("round", f"round {len(self.state.rounds)}: {text}{each}")
@@ -302,14 +282,14 @@ class Contest:
         with self._lock:
             before = self._used_by[name]
             self._look_at(name)
-            if state.budget.unit == "seconds":
+            if state.budget.is_timed:
                 self._startup = max(0.0, seconds - (self._used_by[name] - before))
             current.done.append(name)
             if result.outcome is not None:
                 state.failed[name] = result.summary
                 self.warn(f"{name}: {result.summary}")
             # Where episodes are counted, a run also ends at its target: that does not finish it.
-            elif result.is_stable or (result.is_finished and state.budget.unit == "seconds"):
+            elif result.is_stable or (result.is_finished and state.budget.is_timed):
                 state.finished.append(name)
             if result.is_stable:
                 state.stable.append(name)
@@ -343,15 +323,15 @@ class Contest:
     # -- runs --------------------------------------------------------------------------------------------------------
 
     def _job(self, candidate: Candidate, target: float, threads: int) -> TrainJob:
-        in_episodes = self.state.budget.unit == "episodes"
+        is_timed = self.state.budget.is_timed
         return TrainJob(
             candidate.name,
             self.state.problems,
             str(self.run_folder(candidate.name)),
             seed=candidate.seed,
             config=candidate.config,
-            settings=(*candidate.settings, *((f"training.episodes={round(target)}",) if in_episodes else ())),
-            seconds=None if in_episodes else target,
+            settings=(*candidate.settings, *(() if is_timed else (f"training.episodes={round(target)}",))),
+            seconds=target if is_timed else None,
             grown=str(self.folder / "grown"),
             yardstick=False,
             device=self.device,
@@ -361,7 +341,7 @@ class Contest:
     def _look_at(self, name: str) -> None:
         """Reads from its log how a run stands."""
         log = read_log(RunFolder(self.run_folder(name)).log)
-        self._used_by[name] = log.seconds if self.state.budget.unit == "seconds" else float(log.episodes)
+        self._used_by[name] = log.seconds if self.state.budget.is_timed else float(log.episodes)
         self._validating[name] = log.validation_seconds
         candidate = self.state.candidate(name)
         spec = candidate.configuration.training
@@ -395,9 +375,7 @@ class Contest:
     # -- budget and state --------------------------------------------------------------------------------------------
 
     def _used(self) -> float:
-        if self.state.budget.unit == "episodes":
-            return sum(self._used_by.values())
-        return self._clock() - self._began
+        return self._clock() - self._began if self.state.budget.is_timed else sum(self._used_by.values())
 
     def _left(self) -> float:
         """What is left of the budget for training and validation."""
@@ -410,7 +388,7 @@ class Contest:
 
     def _fits(self, runs: int) -> bool:
         """Whether the time left allows a round of so many runs in which they train at least half of it."""
-        if self.state.budget.unit == "episodes":
+        if not self.state.budget.is_timed:
             return True
         each = self._left() / (halvings(runs) + 2) / math.ceil(runs / self.slots)
         return each >= 2 * self._overhead(self.state.contestants)
@@ -442,10 +420,7 @@ class Contest:
     def summary(self, stopped_by: str = "") -> list[str]:
         """Closing lines for people to read: how the contest ended, who won and why, and where the policy is."""
         state = self.state
-        used = f"{state.used:,.0f} {state.budget.symbol}"
-        why = f"stopped by {stopped_by}" if stopped_by else f"done: {state.ended_by}"
-        tried = f"{plural(len(state.rounds), 'round')} of {plural(len(state.candidates), 'run')}"
-        lines = [f"{self.name}: {why}, after {tried} and {used}"]
+        lines = [state.ending(self.name, stopped_by)]
         lines += [f"{name}: {text}" for name, text in state.failed.items()]
         if not self.policy.exists():
             if not stopped_by:
@@ -456,15 +431,3 @@ class Contest:
         if self._standings[state.winner].key[0] == 0:
             lines.append("the policy solves no problem that it was chosen by: it needs more time, or smaller problems")
         return [*lines, f"chosen: {state.reason}", f"policy: {self.policy}"]
-
-
-def share_of(unit: str, amount: float, runs: int, slots: int, startup: float) -> float:
-    """What each of some runs gets of an amount that is for all of them.
-
-    Seconds pass for as many runs at a time as there are slots, and every run takes some to start.
-    """
-    if runs == 0:
-        return 0.0
-    if unit == "episodes":
-        return max(1.0, amount // runs)
-    return max(LEAST_SHARE, amount / math.ceil(runs / slots) - startup)

@@ -15,9 +15,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Self
 
-from saltus.learn.contest import STABLE, ContestEvent
+from saltus.learn.contest import STABLE
 from saltus.learn.contest_opening import open_contest
 from saltus.learn.contest_state import FILE, Budget
+from saltus.learn.events import ContestEvent
 from saltus.learn.train_job import LOG, TrainResult, TrainResultBuilder
 from saltus.process.job import Job, ResultBuilder, Watch
 from saltus.process.worker import Worker

@@ -18,7 +18,7 @@ from saltus.errors import ConfigurationError
 from saltus.files import make_folder
 from saltus.learn.candidates import candidates_for, most_able
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.contest import FAILED, FINAL_SHARE, STARTUP, Contest, HoldFinal, RunJob, share_of
+from saltus.learn.contest import FAILED, FINAL_SHARE, STARTUP, Contest, HoldFinal, RunJob
 from saltus.learn.contest_state import Budget, ContestState
 from saltus.learn.final import WAYS_SHARE, Entrant, Placing, Player, hold_final, in_ways
 from saltus.learn.folder import NumberedPolicies, RunFolder
@@ -92,7 +92,7 @@ def open_contest(
         RunFolder(root).check_new()
         problems = problems or load_problems(folder, load_configuration(None, READING))
         limit = budget or Budget(SECONDS[place])
-        in_seconds = limit.unit == "seconds"
+        in_seconds = limit.is_timed
         seconds = limit.amount if in_seconds else 0.0
         goals = READING if any(len(task.goal.negative) for task in problems.held_out) else ()
         candidates = candidates_for(problems.training, place, (*goals, *settings), seed or 0, seconds)
@@ -241,9 +241,9 @@ def final_for(
 
 def affordable(candidates: int, budget: Budget, slots: int) -> int:
     """How many candidates to try so that each trains for a worthwhile time in the first round: all, half, …, or 1."""
-    while candidates > 1 and budget.unit == "seconds":
+    while candidates > 1 and budget.is_timed:
         first = budget.amount / (halvings(candidates) + 2)
-        if share_of(budget.unit, first, candidates, slots, STARTUP) >= WORTHWHILE:
+        if budget.share(first, candidates, slots, STARTUP) >= WORTHWHILE:
             break
         candidates = (candidates + 1) // 2
     return candidates

@@ -7,13 +7,14 @@ is in the logs of their runs; the scores here are for people to read.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from saltus.errors import ConfigurationError, InputError
+from saltus.errors import ConfigurationError, InputError, plural
 from saltus.files import SETTINGS_BYTES, read_whole, write_whole
 from saltus.learn.candidates import Candidate
 from saltus.learn.config import saved_settings
@@ -28,6 +29,9 @@ UNITS = ("seconds", "episodes")
 HALVING, WINNER, RESTART, LAST, FINAL = "halving", "winner", "restart", "last", "final"
 KINDS = (HALVING, WINNER, RESTART, LAST, FINAL)
 
+LEAST_SHARE = 1.0
+"""Shortest time, in seconds, for which it is worth starting a run once more."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -39,7 +43,23 @@ class Budget:
     @property
     def symbol(self) -> str:
         """The unit behind a number."""
-        return "s" if self.unit == "seconds" else self.unit
+        return "s" if self.is_timed else self.unit
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is in seconds."""
+        return self.unit == "seconds"
+
+    def share(self, amount: float, runs: int, slots: int, startup: float) -> float:
+        """What each of some runs gets of an amount that is for all of them.
+
+        Seconds pass for as many runs at a time as there are slots, and every run takes some to start.
+        """
+        if runs == 0:
+            return 0.0
+        if not self.is_timed:
+            return max(1.0, amount // runs)
+        return max(LEAST_SHARE, amount / math.ceil(runs / slots) - startup)
 
 
 @dataclass
@@ -58,6 +78,15 @@ class Round:
     """Runs that do not go on after it."""
     scores: list[str] = field(default_factory=list)
     """How all runs of the round stood at its end, best first."""
+
+    def title(self, new: Sequence[str]) -> str:
+        """What happens in it, for people to read; `new` are the runs that have not begun."""
+        names = list(self.targets)
+        if self.kind == HALVING:
+            return f"{plural(len(names), 'candidate')}: {', '.join(names)}"
+        if self.kind == RESTART:
+            return f"{', '.join(new)}: another try, since the winner is unsteady or does not solve everything"
+        return f"{names[0]} goes on"
 
 
 @dataclass
@@ -94,6 +123,12 @@ class ContestState:
     def candidate(self, name: str) -> Candidate:
         """The candidate of that name."""
         return next(entry for entry in self.candidates if entry.name == name)
+
+    def ending(self, name: str, stopped_by: str = "") -> str:
+        """How the contest on the problems of that name ended, after how much."""
+        why = f"stopped by {stopped_by}" if stopped_by else f"done: {self.ended_by}"
+        tried = f"{plural(len(self.rounds), 'round')} of {plural(len(self.candidates), 'run')}"
+        return f"{name}: {why}, after {tried} and {self.used:,.0f} {self.budget.symbol}"
 
     def write(self, folder: Path) -> None:
         """Writes `contest.json`."""
@@ -135,8 +170,8 @@ def from_older(values: dict[str, Any]) -> dict[str, Any]:
         starts = {entry["name"]: entry.get("start", "") for entry in values["candidates"]}
 
         def first(name: str) -> str:
-            while starts.get(name):
-                name = starts[name]
+            for _ in starts:  # a damaged file may go round in circles
+                name = starts.get(name) or name
             return name
 
         def trained(names: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Stage `learn`: what a trainer tells while it trains: one event per episode and one per validation."""
+"""Stage `learn`: what a trainer tells while it trains, one event per episode and one per validation; and a contest."""
 
 from __future__ import annotations
 
@@ -49,3 +49,15 @@ class EpisodeReport:
 
 Event = EpisodeReport | Validation
 """What a trainer yields; `kind` is "episode" or "validation"."""
+
+
+@dataclass(frozen=True)
+class ContestEvent:
+    """Something that happened in a contest."""
+
+    kind: str
+    """round: one begins or has ended; validation: of a run; leader: another run is ahead; episode: one has passed."""
+    text: str
+    round: int
+    used: float
+    limit: float

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tests.conftest import ROOT
 from tests.learn.small import small_tasks
 from tests.learn.test_contest import ferries, standing, validation
@@ -16,13 +17,29 @@ from tests.learn.test_lean_problems import is_lean, problems
 
 from saltus.learn import Budget, Contest, ContestEvent, Validation, load_configuration, measure, open_contest
 from saltus.learn.contest import STABLE, HoldFinal
-from saltus.learn.final import MOST_ENTRANTS, Entrant, Placing, Played, Player, entrants_of, hold_final
+from saltus.learn.contest_opening import final_for
+from saltus.learn.final import (
+    IN_WAYS,
+    MOST_ENTRANTS,
+    WAYS,
+    WAYS_SHARE,
+    Entrant,
+    Placing,
+    Played,
+    Player,
+    entrants_of,
+    hold_final,
+    in_ways,
+)
+from saltus.learn.folder import NumberedPolicies
 from saltus.learn.larger import final_sizes, final_tasks
 from saltus.learn.log import log_entry, read_log
 from saltus.learn.problems import Problems, load_problems
 from saltus.learn.ranking import ranked
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.learn.values import FINAL_TIMES, MOST_OBJECTS
+from saltus.lookahead import PlaySpec
+from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy import LearnedPolicy
 from saltus.policy.catalogue import find_policy
 from saltus.policy.planning import plan_of
@@ -192,13 +209,125 @@ class TestFinal:
         (placing,) = hold_final([own], [task], 100.0, player, is_lean=True, tell=told.append)
         assert (placing.solved, placing.problems) == (2, 2)
         assert told[0].startswith(f"{task.name}, {len(task.objects)} objects: solved by 1 of 1")
-        assert told[1].startswith(f"{task.name}-part, ")
+        fewer = int(told[1].removeprefix(f"{task.name}, ").partition(" ")[0])
+        assert fewer < len(task.objects)
         (placing,) = hold_final([own], [task], 100.0, player)
         assert placing.problems == 1
 
 
+def placing(name: str, solved: int = 6, *play: str) -> Placing:
+    """How an entrant of that name did with six problems."""
+    return Placing(name, 1, solved, 6, 60.0, 6.0, play)
+
+
+class TestWays:
+    """In which ways the best policies play once more."""
+
+    def test_every_way_leads_to_a_way_to_play(self) -> None:
+        for way in WAYS:
+            assert PlaySpec.of(way).settings != ()
+
+    def test_the_best_ones_in_every_way_that_of_their_training_first(self) -> None:
+        entrants = [entrant(name) for name in ("third", "second", "first")]
+        found = in_ways([placing("first"), placing("second"), placing("third")], entrants)
+        assert [(entry.run, entry.play) for entry in found] == [
+            (name, way) for name in ("first", "second") for way in ((), *WAYS)
+        ]
+        assert IN_WAYS == 2
+        assert [replace(entry, play=()) for entry in found[: len(WAYS) + 1]] == [entrants[2]] * (len(WAYS) + 1)
+
+    def test_only_those_that_solved_something(self) -> None:
+        entrants = [entrant("a"), entrant("b")]
+        assert {entry.run for entry in in_ways([placing("a"), placing("b", 0)], entrants)} == {"a"}
+        assert in_ways([placing("a", 0), placing("b", 0)], entrants) == []
+        assert in_ways([], entrants) == []
+
+    @pytest.mark.parametrize(
+        ("fixed", "left"),
+        [
+            (["layers", "kind"], [(), *WAYS]),
+            (["roles"], [(), ("goals_in_sight=1",), ("frozen_goals=strong",)]),
+            (["goals_in_sight"], [(), ("roles=8",)]),
+            (["frozen_goals"], [(), ("roles=8",)]),
+            (["roles", "frozen_goals"], [()]),
+        ],
+    )
+    def test_what_the_user_has_set_stays(self, fixed: list[str], left: list[tuple[str, ...]]) -> None:
+        """With one goal in sight no goals can be frozen, and the other way round."""
+        assert [entry.play for entry in in_ways([placing("a")], [entrant("a")], fixed)] == left
+
+    def test_placings_say_how_they_were_reached(self) -> None:
+        assert str(placing("iw", 5, "goals_in_sight=1", "roles=8")) == (
+            "iw, episode 1, goals_in_sight=1, roles=8: 5 of 6 far larger, plans of length 60, 6.0 s"
+        )
+
+    @pytest.mark.parametrize("better", [True, False])
+    def test_the_way_of_training_stays_unless_another_one_is_better(self, better: bool) -> None:
+        """Where they tie, the way of training is the first; another one wins that solves more, or is far faster."""
+        seconds = {(): 2.0, ("roles=8",): 0.9 if better else 1.1}
+
+        def play(entrant: Entrant, task: Task, limit: float) -> Played:
+            return Played((), 10.0, seconds[entrant.play])
+
+        ways = [replace(entrant("a"), play=way) for way in seconds]
+        first, second = hold_final(ways, TASKS, 1000.0, play)
+        assert (first.play, second.play) == ((("roles=8",), ()) if better else ((), ("roles=8",)))
+
+
+class TestFinalInWays:
+    """The final that contests hold: the checkpoints as they were trained, then the best of them in several ways."""
+
+    def hold(
+        self, monkeypatch: pytest.MonkeyPatch, found: list[Placing], chosen: list[Placing], *settings: str
+    ) -> tuple[list[Placing], list[tuple[list[Entrant], float]]]:
+        """The placings of a final whose two parts end as told, and who played in each and for how long."""
+        asked: list[tuple[list[Entrant], float]] = []
+
+        def part(entrants: Sequence[Entrant], tasks: Any, seconds: float, play: Any, **other: Any) -> list[Placing]:
+            asked.append((list(entrants), seconds))
+            return chosen if len(asked) > 1 else found
+
+        monkeypatch.setattr("saltus.learn.contest_opening.hold_final", part)
+        monkeypatch.setattr("saltus.learn.contest_opening.final_tasks", lambda *arguments: TASKS)
+        final = final_for(problems("ferry"), load_configuration(None), Path("grown"), "cpu", 1, settings)
+        assert final is not None
+        return final([entrant("a"), entrant("b")], 1000.0, lambda text: None), asked
+
+    def test_the_best_play_once_more_and_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found, chosen = [placing("b"), placing("a", 5)], [placing("a", 6, "roles=8"), placing("b", 5)]
+        placings, ((_, first), (again, second)) = self.hold(monkeypatch, found, chosen)
+        assert placings == [*chosen, *found]
+        assert [entry.run for entry in again] == ["b"] * (len(WAYS) + 1) + ["a"] * (len(WAYS) + 1)
+        assert first == pytest.approx((1 - WAYS_SHARE) * 1000.0, abs=10)
+        assert second == pytest.approx(1000.0, abs=10)  # what is left: no time has passed
+
+    def test_ways_that_time_cut_off_change_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = [placing("b"), placing("a", 5)]
+        for chosen in ([placing("a", 5, "roles=8")], []):
+            assert self.hold(monkeypatch, found, chosen)[0] == found
+
+    def test_where_nobody_solved_anything_there_is_no_second_part(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        placings, asked = self.hold(monkeypatch, [placing("a", 0)], [placing("b")])
+        assert placings == [placing("a", 0)]
+        assert len(asked) == 1
+
+    def test_settings_of_the_user_are_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for setting in ("play.roles=3", " roles = 3"):
+            _, (_, (again, _)) = self.hold(monkeypatch, [placing("a")], [], setting, "layers=4")
+            assert [entry.play for entry in again] == [(), ("goals_in_sight=1",), ("frozen_goals=strong",)]
+
+
 class TestPlayer:
     """Plays with policies from files."""
+
+    def test_it_plays_in_the_way_that_is_asked_for(self) -> None:
+        (task,) = small_tasks("childsnack", 1, "validation")
+        found = find_policy(task.domain)
+        player, policy = Player("cpu", 1, 2, "actions"), LearnedPolicy.load(found, None, "cpu")
+        for way in ((), ("roles=1",), ("goals_in_sight=1", "roles=1"), ()):
+            played = player(Entrant("a", 1, found, play=way), task, 100.0)
+            measured = measure(policy.playing(policy.play_spec.changed(way)), [task], 2)
+            assert (played.plan is not None, played.length) == (bool(measured.solved), measured.actions)
 
     @pytest.mark.parametrize("name", ["spanner", "ferry", "miconic", "transport"])
     def test_it_plays_as_validations_do(self, name: str) -> None:
@@ -297,6 +426,15 @@ class Runs:
     finals: list[tuple[list[str], float]] = field(default_factory=list)
     """Who took part in each final, and for how long."""
     interrupts: bool = False
+    policy: PolicyFile | None = None
+    """What the policy files hold, with the run and the episode in their records; None for some text."""
+
+    def save(self, path: Path, name: str, episode: int) -> None:
+        """Writes the policy of a run."""
+        if self.policy is None:
+            path.write_text(f"{name} {episode}")
+        else:
+            save_policy(path, replace(self.policy, record={"run": name, "episode": episode}))
 
     def __call__(self, job: TrainJob, watch: Any, stop: Any = None) -> TrainResult:
         folder = Path(job.out)
@@ -313,7 +451,7 @@ class Runs:
                 lines.write(json.dumps({"kind": "episode", "episode": episode, "elapsed": seconds}) + "\n")
                 lines.write(json.dumps({**log_entry(event), "elapsed": seconds}) + "\n")
             for path in (folder / "policy.safetensors", folder / "checkpoints" / f"{episode:04}.safetensors"):
-                path.write_text(f"{folder.name} {episode}")
+                self.save(path, folder.name, episode)
             watch({"event": "validation", "elapsed": 1.0, **event.to_json()}, TrainResult("running"))
         is_stable = episode >= self.stable_after
         return TrainResult("done", None, is_finished=is_stable, is_stable=is_stable)
@@ -518,3 +656,101 @@ def test_no_time_is_kept_where_there_can_be_no_final(
     other = open_contest(ferries, tmp_path / "some", budget=Budget(1000.0), device="cpu", settings=settings)
     assert other._hold_final is not None
     assert 800 < other._left() < 901
+
+
+# -- ways to play that a final chooses -------------------------------------------------------------------------------
+
+
+def roles_win(entrants: list[Entrant]) -> list[Placing]:
+    """The first policy that solved everything solves most, and all if it sees few objects of every role."""
+    found = early_wins(entrants)
+    return [replace(found[0], solved=5, problems=5, play=("roles=8",)), *found]
+
+
+def trained_wins(entrants: list[Entrant]) -> list[Placing]:
+    """The way of training is the best one."""
+    found = early_wins(entrants)
+    return [found[0], replace(found[0], solved=2, play=("roles=8",)), *found[1:]]
+
+
+def ferry_policy() -> PolicyFile:
+    """A policy for the domain of these contests."""
+    return load_policy_file(find_policy(TASKS[0].domain))
+
+
+def is_same_network(first: PolicyFile, second: PolicyFile) -> bool:
+    """Whether two policies have the same weights, bit for bit."""
+    one, other = first.network.state_dict(), second.network.state_dict()
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_way_to_play_that_won_is_in_the_policy_file(ferries: Path, tmp_path: Path) -> None:
+    runs = Runs(roles_win, policy=ferry_policy())
+    contest = runs.contest(ferries, tmp_path / "out", 1000.0)
+    contest.play()
+    best = contest.state.placings[0]
+    assert contest.state.reason.startswith(f"{best.run}, episode 1, roles=8: 5 of 5 far larger")
+    trained = load_policy_file(tmp_path / "out" / "candidates" / best.run / "checkpoints" / "0001.safetensors")
+    chosen = load_policy_file(contest.policy)
+    assert (trained.play.roles, chosen.play) == (None, trained.play.changed(["roles=8"]))
+    assert is_same_network(chosen, trained)
+    assert chosen.record == trained.record == {"run": best.run, "episode": 1}
+    assert contest.best_policy().play_spec.roles == 8
+    assert not list((tmp_path / "out").glob("chosen*"))
+    before = contest.policy.read_bytes()
+    contest.policy.unlink()
+    again = runs.contest(ferries, tmp_path / "out", 1000.0, resume=True)
+    assert again.state.placings[0] == best  # contest.json keeps it
+    again.play()
+    assert again.policy.read_bytes() == before
+
+
+def test_numbered_policies_end_with_the_way_that_won(ferries: Path, tmp_path: Path) -> None:
+    output = NumberedPolicies(tmp_path / "dk", pytest.fail)
+    runs = Runs(roles_win, policy=ferry_policy())
+    contest = runs.contest(ferries, tmp_path / "out", 1000.0, publish=output.take)
+    contest.play()
+    assert not contest.policy.exists()
+    files = [load_policy_file(tmp_path / f"dk.{number}") for number in range(1, output.written + 1)]
+    assert [entry.play.roles for entry in files] == [None] * (output.written - 1) + [8]
+    assert files[-1].record == {"run": contest.state.winner, "episode": 1}
+    assert is_same_network(files[-1], files[0])
+
+
+def test_without_a_better_way_the_policy_plays_as_it_was_trained(ferries: Path, tmp_path: Path) -> None:
+    runs = Runs(trained_wins, policy=ferry_policy())
+    contest = runs.contest(ferries, tmp_path / "out", 1000.0)
+    contest.play()
+    best = contest.state.placings[0]
+    checkpoint = tmp_path / "out" / "candidates" / best.run / "checkpoints" / "0001.safetensors"
+    assert contest.policy.read_bytes() == checkpoint.read_bytes()
+
+
+def test_contests_in_episodes_hold_no_final_and_end_alike(ferries: Path, tmp_path: Path) -> None:
+    """Nothing in them depends on the clock."""
+
+    def state_of(out: Path, now: float) -> bytes:
+        runs = Runs(lambda entrants: pytest.fail("a final"), now=now)
+        hold: HoldFinal = runs.final  # type: ignore[assignment]
+
+        def train(job: TrainJob, watch: Any, stop: Any = None) -> TrainResult:
+            episodes = int(job.settings[-1].removeprefix("training.episodes="))
+            return runs(replace(job, seconds=5.0 * episodes), watch, stop)
+
+        contest = open_contest(
+            ferries,
+            out,
+            budget=Budget(150, "episodes"),
+            device="cpu",
+            threads=10**6,
+            run=train,
+            final=hold,
+            clock=lambda: runs.now,
+        )
+        contest.play()
+        assert contest.state.ended_by
+        assert "final" not in {entry.kind for entry in contest.state.rounds}
+        assert runs.finals == []
+        return (out / "contest.json").read_bytes()
+
+    assert state_of(tmp_path / "one", 0.0) == state_of(tmp_path / "two", 1e6)

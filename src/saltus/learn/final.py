@@ -43,6 +43,9 @@ WAYS = (
 """Ways to play that are tried with the best policies, besides the one that they were trained with: a few objects of
 every role, one missing goal at a time, both, and jumps that shut off other goals wait."""
 
+ORDERS = {"goals_in_sight", "frozen_goals"}
+"""Keys of these that exclude each other."""
+
 IN_WAYS = 2
 """How many of the best policies play in these ways."""
 
@@ -180,7 +183,8 @@ def in_ways(placings: Sequence[Placing], entrants: Sequence[Entrant], fixed: Seq
     """The best policies of a final, each in every way that leaves the keys `fixed` alone; the way of its training comes
     first."""
     by_name = {(entry.run, entry.episode): entry for entry in entrants}
-    ways = [(), *(way for way in WAYS if not any(setting.partition("=")[0] in fixed for setting in way))]
+    kept = {*fixed, *(ORDERS if ORDERS & set(fixed) else ())}
+    ways = [(), *(way for way in WAYS if not any(setting.partition("=")[0] in kept for setting in way))]
     best = [by_name[entry.run, entry.episode] for entry in placings[:IN_WAYS] if entry.solved]
     return [replace(entrant, play=way) for entrant in best for way in ways]
 

@@ -33,6 +33,7 @@
 #include "roles.hpp"
 #include "tidy.hpp"
 #include "training_pass.hpp"
+#include "walks.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -6,7 +6,7 @@
 
 #include "interrupt.hpp"
 #include "parallel.hpp"
-#include "search.hpp"
+#include "width_search.hpp"
 
 namespace saltus {
 
@@ -28,7 +28,10 @@ void Spec::check() const {
     if (width == 2 && root == RootMode::classes) throw std::invalid_argument("spec: root classes need width 1");
 }
 
-Tree lookahead(const Situation& situation, const Spec& spec) { return Search(situation, spec).run(); }
+Tree lookahead(const Situation& situation, const Spec& spec) {
+    if (spec.kind == Kind::flat) return FlatSearch(situation, spec).run();
+    return WidthSearch(situation, spec).run();
+}
 
 std::vector<Tree> lookahead_batch(std::span<const Situation> situations, const Spec& spec, std::int32_t threads) {
     std::vector<Tree> trees(situations.size());

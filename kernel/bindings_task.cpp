@@ -1,0 +1,140 @@
+// PDDL, tasks, states and actions for Python.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actions.hpp"
+#include "axioms.hpp"
+#include "bindings.hpp"
+#include "colours.hpp"
+#include "conjunction.hpp"
+#include "reader.hpp"
+#include "task.hpp"
+
+namespace saltus::bindings {
+
+namespace {
+
+nb::tuple scan(const nb::bytes& text, std::uint32_t max_nesting) {
+    Tokens tokens;
+    {
+        std::string_view characters(text.c_str(), text.size());
+        nb::gil_scoped_release release;
+        tokens = saltus::scan(characters, max_nesting);
+    }
+    nb::list symbols;
+    for (const std::string& symbol : tokens.symbols) symbols.append(nb::str(symbol.c_str(), symbol.size()));
+    return nb::make_tuple(give(std::move(tokens.token)), give(std::move(tokens.offset)), symbols,
+                          static_cast<int>(tokens.error), tokens.error_offset);
+}
+
+nb::tuple read_atoms(Input<std::int32_t> token, std::int32_t begin, std::int32_t end,
+                     Input<std::int32_t> predicate_of_symbol, Input<std::int32_t> object_of_symbol,
+                     Input<std::int32_t> arity, Input<std::int32_t> first_slot, Input<std::uint8_t> allowed,
+                     Input<std::int32_t> object_type, std::int32_t types) {
+    if (begin < 0 || end < begin || static_cast<std::size_t>(end) > token.shape(0))
+        throw nb::value_error("read_atoms: token range out of bounds");
+    const AtomTables tables{view(predicate_of_symbol),
+                            view(object_of_symbol),
+                            view(arity),
+                            view(first_slot),
+                            view(allowed),
+                            view(object_type),
+                            types};
+    tables.check();
+    Atoms atoms;
+    {
+        nb::gil_scoped_release release;
+        atoms = saltus::read_atoms(view(token), begin, end, tables);
+    }
+    return nb::make_tuple(give(std::move(atoms.predicate)), give(std::move(atoms.argument)),
+                          give(std::move(atoms.special)), give(std::move(atoms.duplicate)), atoms.refused);
+}
+
+void make_task(Task* self, Input<std::int32_t> program, Input<std::int32_t> object_type, Input<std::int32_t> arity,
+               Input<std::uint8_t> fluent, Input<Code> code_offset, Input<std::int32_t> static_rows,
+               Input<std::int64_t> static_start) {
+    new (self) Task(view(program), view(object_type), view(arity), view(fluent), view(code_offset), view(static_rows),
+                    view(static_start));
+}
+
+nb::tuple find_colours(const Task& task, Input<Code> state, Input<Code> positive, Input<Code> negative) {
+    const Situation situation = make_situation(task, state, positive, negative);
+    Symmetry symmetry = find_symmetry(task, situation.state, situation.goal_positive, situation.goal_negative);
+    return nb::make_tuple(give(std::move(symmetry.colour)), give(std::move(symmetry.rank)));
+}
+
+nb::tuple applicable(const Task& task, Input<Code> state, std::int64_t limit) {
+    task.check_state(view(state));
+    Actions actions = interruptibly([&] { return saltus::applicable(task, view(state), limit); });
+    return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)),
+                          give(std::move(actions.argument)));
+}
+
+Output<std::int64_t> count_applicable(const Task& task, Input<Code> state) {
+    task.check_state(view(state));
+    return give(interruptibly([&] { return saltus::count_applicable(task, view(state)); }));
+}
+
+Output<Object> pick_action(const Task& task, Input<Code> state, std::int32_t schema, std::int64_t index) {
+    task.check_state(view(state));
+    task.check_schema(schema);
+    return give(interruptibly([&] { return saltus::pick_action(task, view(state), schema, index); }));
+}
+
+Output<Code> derive(const Task& task, Input<Code> state) {
+    task.check_state(view(state));
+    return give(interruptibly([&] { return saltus::derive(task, view(state)); }));
+}
+
+Output<Code> successor(const Task& task, Input<Code> state, std::int32_t schema, Input<Object> arguments) {
+    task.check_state(view(state));
+    task.check_action(schema, view(arguments));
+    return give(interruptibly([&] { return saltus::successor(task, view(state), schema, view(arguments)); }));
+}
+
+nb::tuple find_bindings(const Task& task, Input<Code> state, Input<std::int32_t> literals, Input<std::int32_t> domains,
+                        std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
+    task.check_state(view(state));
+    if (view(domains).size() > kMaxVariables) throw nb::value_error("find_bindings: number of variables out of range");
+    Pattern pattern;
+    pattern.domains.assign(view(domains).begin(), view(domains).end());
+    const auto program = view(literals);
+    for (std::size_t i = 0; i < program.size();) {
+        if (program.size() - i < 3 || program[i + 2] < 0 ||
+            static_cast<std::size_t>(program[i + 2]) > program.size() - i - 3)
+            throw nb::value_error("find_bindings: program ends early");
+        Literal literal;
+        literal.predicate = program[i];
+        literal.positive = program[i + 1] != 0;
+        const auto terms = program.subspan(i + 3, static_cast<std::size_t>(program[i + 2]));
+        literal.terms.assign(terms.begin(), terms.end());
+        i += 3 + terms.size();
+        pattern.literals.push_back(std::move(literal));
+    }
+    task.check_pattern(pattern);
+    Bindings found =
+        interruptibly([&] { return saltus::find_bindings(task, view(state), pattern, limit, seed, steps); });
+    return nb::make_tuple(found.count, give(std::move(found.objects)));
+}
+
+}  // namespace
+
+void bind_task(nb::module_& module) {
+    module.def("scan", &scan, "text"_a, "max_nesting"_a);
+    module.def("read_atoms", &read_atoms, "token"_a, "begin"_a, "end"_a, "predicate_of_symbol"_a, "object_of_symbol"_a,
+               "arity"_a, "first_slot"_a, "allowed"_a, "object_type"_a, "types"_a);
+    nb::class_<Task>(module, "Task")
+        .def("__init__", &make_task, "program"_a, "object_type"_a, "arity"_a, "fluent"_a, "code_offset"_a,
+             "static_rows"_a, "static_start"_a);
+    module.def("applicable", &applicable, "task"_a, "state"_a, "limit"_a);
+    module.def("count_applicable", &count_applicable, "task"_a, "state"_a);
+    module.def("pick_action", &pick_action, "task"_a, "state"_a, "schema"_a, "index"_a);
+    module.def("successor", &successor, "task"_a, "state"_a, "schema"_a, "arguments"_a);
+    module.def("derive", &derive, "task"_a, "state"_a);
+    module.def("find_bindings", &find_bindings, "task"_a, "state"_a, "literals"_a, "domains"_a, "limit"_a, "seed"_a,
+               "steps"_a);
+    module.def("find_colours", &find_colours, "task"_a, "state"_a, "positive"_a, "negative"_a);
+}
+
+}  // namespace saltus::bindings

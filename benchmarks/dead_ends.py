@@ -74,11 +74,11 @@ def measure(name: str, split: str, count: int) -> str:
     task = largest(name, split)
     known, goal, states = kernel_task(task), task.goal.positive, walk(task, count)
     start = time.perf_counter()
-    rules = _kernel.GroundRelaxation(known, GROUND_ATOMS, negation=False)
+    rules = _kernel.GroundActions(known, GROUND_ATOMS, "effects")
     made = 1000 * (time.perf_counter() - start)
     ground = "-"
     if rules.complete:
-        seconds, _ = timed(lambda state: rules.reaches(known, state.codes, goal, ()), states)
+        seconds, _ = timed(lambda state: rules.reaches(state.codes, goal, ()), states)
         ground = f"{seconds:.2f}"
     joined, answers = timed(lambda state: _kernel.relaxed_reaches(known, state.codes, goal, DEAD_END_WORK, ()), states)
     proof = _kernel.RelaxedProof(known, PROOF_ATOMS)

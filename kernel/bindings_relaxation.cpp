@@ -1,6 +1,7 @@
 // Dead ends, frozen goals, and searches among ground actions for Python.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -114,19 +115,33 @@ std::optional<bool> proof_reaches(RelaxedProof& self, Input<Code> state, Input<C
     return interruptibly([&] { return self.reaches(view(state), target, work); });
 }
 
-void make_relaxation(GroundRelaxation* self, const Task& task, std::int64_t limit, bool negation) {
-    interruptibly([&] { return new (self) GroundRelaxation(task, limit, negation); });
+void make_ground_actions(GroundActions* self, const Task& task, std::int64_t limit, const std::string& form) {
+    using Form = GroundActions::Form;
+    static constexpr std::array<std::pair<const char*, Form>, 3> kForms{
+        {{"effects", Form::effects}, {"negation", Form::negation}, {"actions", Form::actions}}};
+    const auto found =
+        std::find_if(kForms.begin(), kForms.end(), [&](const auto& entry) { return entry.first == form; });
+    if (found == kForms.end()) throw nb::value_error("ground actions: unknown form");
+    interruptibly([&] { return new (self) GroundActions(task, limit, found->second); });
 }
 
-bool reaches(const GroundRelaxation& self, const Task& task, Input<Code> state, Input<Code> goal,
-             const Quotas& quotas) {
+bool reaches(const GroundActions& self, Input<Code> state, Input<Code> goal, const Quotas& quotas) {
+    self.task().check_state(view(state));
+    const Target target = target_of(self.task(), goal, quotas);
+    return interruptibly([&] { return saltus::reaches(self, view(state), target); });
+}
+
+std::optional<nb::tuple> reachable_actions(const Task& task, Input<Code> state, std::int64_t most,
+                                           const nb::callable& check) {
     task.check_state(view(state));
-    const Target target = target_of(task, goal, quotas);
-    return interruptibly([&] { return self.reaches(view(state), target); });
-}
-
-void make_ground_actions(GroundActions* self, const Task& task, std::int64_t limit) {
-    interruptibly([&] { return new (self) GroundActions(task, limit); });
+    auto found = interruptibly([&] { return saltus::reachable_actions(task, view(state), most); }, check);
+    if (!found) return std::nullopt;
+    auto lists = [](GrowingLists& own) {
+        return nb::make_tuple(give(std::move(own.offset)), give(std::move(own.atom)));
+    };
+    return nb::make_tuple(
+        give(std::move(found->codes)), give(std::move(found->schema)), give(std::move(found->argument)),
+        nb::make_tuple(lists(found->needs), lists(found->forbids), lists(found->adds), lists(found->deletes)));
 }
 
 void make_frozen_test(FrozenTest* self, const Task& task, const GroundActions& actions, Input<Code> goal,
@@ -144,19 +159,16 @@ std::int32_t keeps(const FrozenTest& self, Input<Code> state, bool strong, std::
 
 void bind_relaxation(nb::module_& module) {
     module.def("relaxed_reaches", &relaxed_reaches, "task"_a, "state"_a, "goal"_a, "work"_a, "quotas"_a);
-    nb::class_<GroundRelaxation>(module, "GroundRelaxation")
-        .def("__init__", &make_relaxation, "task"_a, "limit"_a, "negation"_a)
-        .def_prop_ro("complete", &GroundRelaxation::complete)
-        .def_prop_ro("rules", &GroundRelaxation::rules)
-        .def("reaches", &reaches, "task"_a, "state"_a, "goal"_a, "quotas"_a);
     nb::class_<RelaxedProof>(module, "RelaxedProof")
         .def(nb::init<const Task&, std::int64_t>(), "task"_a, "limit"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("rules", &RelaxedProof::rules)
         .def("reaches", &proof_reaches, "state"_a, "goal"_a, "work"_a, "quotas"_a);
     nb::class_<GroundActions>(module, "GroundActions")
-        .def("__init__", &make_ground_actions, "task"_a, "limit"_a, nb::keep_alive<1, 2>())
+        .def("__init__", &make_ground_actions, "task"_a, "limit"_a, "form"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("complete", &GroundActions::complete)
-        .def_prop_ro("rules", &GroundActions::rules);
+        .def_prop_ro("rules", &GroundActions::rules)
+        .def("reaches", &reaches, "state"_a, "goal"_a, "quotas"_a);
+    module.def("reachable_actions", &reachable_actions, "task"_a, "state"_a, "most"_a, "check"_a);
     nb::class_<FrozenTest>(module, "FrozenTest")
         .def("__init__", &make_frozen_test, "task"_a, "actions"_a, "goal"_a, "program"_a, nb::keep_alive<1, 2>(),
              nb::keep_alive<1, 3>())

@@ -25,7 +25,7 @@ FrozenTest::FrozenTest(const Task& task, const GroundActions& actions, std::span
                        std::span<const std::int32_t> program)
     : task_(task), actions_(actions), goal_(goal.begin(), goal.end()) {
     if (!actions.complete()) throw std::invalid_argument("frozen goals: the actions are not grounded");
-    if (actions.task() != &task) throw std::invalid_argument("frozen goals: the actions are those of another task");
+    if (&actions.task() != &task) throw std::invalid_argument("frozen goals: the actions are those of another task");
     read(program);
     find_agents();
     find_keys();
@@ -727,7 +727,7 @@ Answer FrozenTest::keeps(std::span<const Code> state, bool strong, std::int64_t 
     Frozen frozen(*this, state);
     for (const Own* own : frozen.missing)
         if (own->goal < 0) return Answer::no;
-    Reach reach(actions_, early_, [&](std::int32_t rule) { return frozen.allows(rule); }, frozen.atoms);
+    Reach reach(actions_, frozen.atoms, &early_, [&](std::int32_t rule) { return frozen.allows(rule); });
     std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
     Answer answer = Answer::yes;
     OwnSearch search(*this, frozen, reach);

@@ -10,6 +10,7 @@
 
 #include "ground.hpp"
 #include "keys.hpp"
+#include "relaxation.hpp"
 #include "task.hpp"
 
 namespace saltus {

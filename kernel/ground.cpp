@@ -2,216 +2,396 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <new>
-#include <utility>
+#include <unordered_map>
 
 #include "match.hpp"
-#include "relaxation.hpp"
+#include "order.hpp"
+#include "rounds.hpp"
+#include "rules.hpp"
 #include "state.hpp"
 
 namespace saltus {
 
-// A schema, or one of its conditional effects together with what the action does in any case.
-struct GroundActions::Variant {
-    std::int32_t schema = 0;
-    Pattern fixed;                              // conditions that never change
-    std::array<std::vector<Literal>, 4> parts;  // positive and negative conditions, adds, deletes
-    std::vector<std::uint8_t> wanted;           // [variables]: occurs in a part
+namespace {
 
-    std::int64_t size() const {
-        std::int64_t total = 0;
-        for (const auto& literals : parts) total += static_cast<std::int64_t>(literals.size());
-        return total;
+// Predicates whose atoms some condition needs to be false: [predicates].
+std::vector<std::uint8_t> find_negated(const Task& task) {
+    std::vector<std::uint8_t> found(task.fluent.size(), 0);
+    auto mark = [&](const Pattern& pattern, bool all) {
+        for (const Literal& literal : pattern.literals)
+            if (literal.predicate >= 0 && (all || !literal.positive))
+                found[static_cast<std::size_t>(literal.predicate)] = 1;
+    };
+    for (const Schema& schema : task.schemas) {
+        mark(schema.pattern, false);
+        for (const Effect& effect : schema.effects) mark(effect.when, false);
     }
+    for (const Axiom& axiom : task.axioms) mark(axiom.body, false);
+    for (const Nested& nested : task.nested) mark(nested.pattern, true);
+    for (std::size_t p = 0; p < found.size(); ++p) found[p] &= task.fluent[p] != 0 && task.derived[p] == 0;
+    return found;
+}
+
+}  // namespace
+
+bool has_negation(const Task& task) {
+    const std::vector<std::uint8_t> negated = find_negated(task);
+    return std::any_of(task.nested.begin(), task.nested.end(), [](const Nested& nested) { return nested.fluent; }) ||
+           std::find(negated.begin(), negated.end(), 1) != negated.end();
+}
+
+// With negation, rules also keep track of what can become false: atoms that do not hold, or that an action deletes.
+// Nested conditions become atoms of their own: a pattern may have a match if some completion of it is possible; it may
+// have none if for every completion some part of it may be false.
+class Grounder {
+public:
+    using Form = GroundActions::Form;
+
+    Grounder(GroundActions& rules, const Task& task, std::int64_t limit, Form form)
+        : rules_(rules), task_(task), form_(form), left_(limit), steps_(limit), nothing_(task, {}), matcher_(nothing_) {
+        const std::vector<std::uint8_t> negated =
+            form == Form::negation ? find_negated(task) : std::vector<std::uint8_t>(task.fluent.size(), 0);
+        for (Rule& rule : rules_of(task, form == Form::actions)) {
+            std::erase_if(rule.deletes, [&](const Literal& literal) {
+                return form != Form::actions && !negated[static_cast<std::size_t>(literal.predicate)];
+            });
+            if (form != Form::actions && rule.adds.empty() && rule.deletes.empty()) continue;
+            Split split(task, rule.conditions);
+            Source& source = sources_.emplace_back(Source{std::move(rule), std::move(split)});
+            if (form == Form::effects) source.split.others.clear();
+            for (const auto* literals : {&source.split.others, &source.rule.adds, &source.rule.deletes})
+                source.split.want(*literals);
+        }
+    }
+
+    // Whether all rules are there.
+    bool run() {
+        if (form_ == Form::actions && !knows_atoms_only()) return false;
+        if (form_ != Form::negation && !reserve()) return false;
+        for (const Source& source : sources_) {
+            if (left_ < 0) return false;
+            add(source);
+        }
+        for (std::size_t i = 0; i < pending_.size() && left_ >= 0; ++i) define(Pending(pending_[i]));
+        if (left_ < 0) return false;
+        rules_.index();
+        if (form_ != Form::actions) rules_.needs_.atom = std::vector<std::int32_t>();  // the index suffices
+        return true;
+    }
+
+private:
+    struct Source {
+        Rule rule;
+        Split split;
+    };
+    // A nested condition whose shared variables are bound; whether it is to have a match; the atom that says so.
+    struct Pending {
+        const Nested* nested;
+        std::vector<Object> shared;
+        bool match;
+        std::int32_t atom;
+    };
+
+    // Whether conditions that may change are atoms, neither nested nor derived.
+    bool knows_atoms_only() const {
+        return task_.axioms.empty() && std::all_of(sources_.begin(), sources_.end(), [&](const Source& source) {
+                   return std::none_of(source.split.others.begin(), source.split.others.end(),
+                                       [&](const Literal& literal) { return task_.is_nested(literal); });
+               });
+    }
+
+    // Counts the rules and their atoms, and makes room for them; false if there are too many.
+    bool reserve() {
+        std::int64_t rules = 0;
+        std::int64_t needs = 0;
+        std::int64_t adds = 0;
+        std::int64_t rest = 0;
+        MatchOptions counting;
+        for (const Source& source : sources_) {
+            std::vector<Object> binding(source.split.fixed.domains.size(), kUnbound);
+            counting.steps = steps_;
+            const std::int64_t count = matcher_.count(source.split.fixed, binding, counting);
+            steps_ = matcher_.steps_left();
+            if (steps_ < 0) return false;
+            auto add = [&](std::int64_t& to, std::size_t size) {
+                to = saturating_sum(to, saturating_product(count, static_cast<std::int64_t>(size)));
+            };
+            add(rules, 1);
+            add(needs, source.split.needs.size());
+            add(adds, source.rule.adds.size());
+            add(rest, source.split.others.size() + source.rule.deletes.size());
+            if (std::max(rules, saturating_sum(needs, saturating_sum(adds, rest))) > left_) return false;
+        }
+        steps_ = kMany;
+        for (GrowingLists* lists : {&rules_.needs_, &rules_.adds_})
+            lists->offset.reserve(static_cast<std::size_t>(rules) + 1);
+        rules_.needs_.atom.reserve(static_cast<std::size_t>(needs));
+        rules_.adds_.atom.reserve(static_cast<std::size_t>(adds));
+        return true;
+    }
+
+    // Calls emit(binding) for the completions of the part that never changes; ends once the limit is exceeded.
+    template <typename Emit>
+    void match(const Split& split, std::vector<Object>& binding, Emit&& emit) {
+        MatchOptions options;
+        options.wanted = split.wanted.data();
+        options.steps = steps_;
+        matcher_.run(split.fixed, binding, options, [&](const std::vector<Object>& bound) {
+            emit(bound);
+            return left_ >= 0;
+        });
+        steps_ = matcher_.steps_left();
+        if (steps_ < 0) left_ = -1;
+    }
+
+    void add(const Source& source) {
+        const Rule& rule = source.rule;
+        const bool whole = form_ == Form::actions;
+        std::vector<Object> binding(source.split.fixed.domains.size(), kUnbound);
+        match(source.split, binding, [&](const std::vector<Object>& bound) {
+            for (const Literal& literal : source.split.needs) need(rules_.number(task_.encode(literal, bound)));
+            for (const Literal& literal : source.split.others)
+                if (whole)
+                    rules_.forbids_.atom.push_back(rules_.number(task_.encode(literal, bound)));
+                else if (const auto atom = atom_of(literal, bound, true))
+                    need(*atom);
+            for (const Literal& literal : rule.adds) reach(rules_.number(task_.encode(literal, bound)));
+            for (const Literal& literal : rule.deletes) {
+                if (!whole)
+                    reach(false_atom(task_.encode(literal, bound)));
+                else
+                    rules_.deletes_.atom.push_back(rules_.number(task_.encode(literal, bound)));
+            }
+            close();
+            if (!whole) return;
+            rules_.forbids_.close();
+            rules_.schema_.push_back(rule.schema);
+            const auto added = rules_.adds(rules_.rules() - 1);
+            const auto first = rules_.deletes_.atom.begin() + rules_.deletes_.offset.back();
+            for (auto entry = first; entry != rules_.deletes_.atom.end(); ++entry)
+                if (std::find(added.begin(), added.end(), *entry) != added.end()) *entry = -1;
+            rules_.deletes_.close();
+        });
+    }
+
+    void need(std::int32_t atom) {
+        rules_.needs_.atom.push_back(atom);
+        --left_;
+    }
+    void reach(std::int32_t atom) {
+        rules_.adds_.atom.push_back(atom);
+        --left_;
+    }
+    void close() {
+        rules_.needs_.close();
+        rules_.adds_.close();
+    }
+
+    // The atom that makes a literal possibly true or, if it is not wanted, possibly false; none if it always may be.
+    std::optional<std::int32_t> atom_of(const Literal& literal, const std::vector<Object>& bound, bool wanted) {
+        if (task_.is_nested(literal)) {
+            const Nested& nested = task_.nested_of(literal);
+            std::vector<Object> shared;
+            for (std::int32_t term : literal.terms) shared.push_back(value_of(term, bound));
+            return nested_atom(nested, std::move(shared), nested.positive == wanted);
+        }
+        const Code code = task_.encode(literal, bound);
+        if (literal.positive == wanted) return rules_.number(code);
+        if (task_.derived[static_cast<std::size_t>(literal.predicate)]) return std::nullopt;
+        return false_atom(code);
+    }
+
+    std::int32_t false_atom(Code code) {
+        const std::int32_t before = rules_.atoms();
+        const std::int32_t atom = rules_.number(~code);
+        if (rules_.atoms() > before) rules_.complements_.emplace_back(atom, code);
+        return atom;
+    }
+
+    std::int32_t nested_atom(const Nested& nested, std::vector<Object> shared, bool match) {
+        std::vector<std::int64_t> key(shared.begin(), shared.end());
+        key.push_back(2 * (&nested - task_.nested.data()) + match);
+        const auto [entry, is_new] = known_.try_emplace(std::move(key), 0);
+        if (is_new) {
+            entry->second = new_atom();
+            left_ -= static_cast<std::int64_t>(shared.size()) + 1;
+            pending_.push_back({&nested, std::move(shared), match, entry->second});
+        }
+        return entry->second;
+    }
+
+    std::int32_t new_atom() { return rules_.number(std::numeric_limits<std::int64_t>::min() + made_++); }
+
+    void define(const Pending& wanted) {
+        const Pattern& pattern = wanted.nested->pattern;
+        auto place = splits_.find(wanted.nested);
+        if (place == splits_.end()) {
+            place = splits_.emplace(wanted.nested, Split(task_, pattern)).first;
+            place->second.want(place->second.others);
+        }
+        const Split& split = place->second;
+        std::vector<Object> binding(pattern.domains.size(), kUnbound);
+        std::copy(wanted.shared.begin(), wanted.shared.end(), binding.begin());
+        if (wanted.match)
+            define_match(split, binding, wanted.atom);
+        else
+            define_no_match(split, binding, wanted.atom);
+    }
+
+    // One rule per completion: all of its conditions may hold.
+    void define_match(const Split& split, std::vector<Object>& binding, std::int32_t atom) {
+        match(split, binding, [&](const std::vector<Object>& bound) {
+            for (const auto* literals : {&split.needs, &split.others})
+                for (const Literal& literal : *literals)
+                    if (const auto part = atom_of(literal, bound, true)) need(*part);
+            reach(atom);
+            close();
+        });
+    }
+
+    // One rule: of every completion, some condition may fail.
+    void define_no_match(const Split& split, std::vector<Object>& binding, std::int32_t atom) {
+        std::vector<std::int32_t> every;
+        bool always_matches = false;
+        match(split, binding, [&](const std::vector<Object>& bound) {
+            always_matches |= split.needs.empty() && split.others.empty();
+            std::vector<std::int32_t> ways;
+            for (const auto* literals : {&split.needs, &split.others})
+                for (const Literal& literal : *literals) {
+                    const auto part = atom_of(literal, bound, false);
+                    if (!part) return;
+                    ways.push_back(*part);
+                }
+            if (ways.size() == 1) {
+                every.push_back(ways[0]);
+            } else if (!ways.empty()) {
+                every.push_back(new_atom());
+                for (std::int32_t way : ways) {
+                    need(way);
+                    reach(every.back());
+                    close();
+                }
+            }
+        });
+        if (always_matches || left_ < 0) return;
+        for (std::int32_t part : every) need(part);
+        reach(atom);
+        close();
+    }
+
+    GroundActions& rules_;
+    const Task& task_;
+    Form form_;
+    std::int64_t left_;   // of the limit, for atoms
+    std::int64_t steps_;  // for joins
+    StateView nothing_;
+    Matcher matcher_;
+    std::vector<Source> sources_;
+    std::int64_t made_ = 0;  // atoms that stand for no atom of the task
+    std::vector<Pending> pending_;
+    std::map<std::vector<std::int64_t>, std::int32_t> known_;
+    std::unordered_map<const Nested*, Split> splits_;
 };
 
-std::vector<GroundActions::Variant> GroundActions::variants_of(const Task& task) {
-    std::vector<Variant> variants;
-    for (std::size_t s = 0; s < task.schemas.size(); ++s) {
-        const Schema& schema = task.schemas[s];
-        auto is_plain = [&](const Effect& effect) {
-            return effect.when.literals.empty() && effect.when.domains.size() == schema.pattern.domains.size();
-        };
-        auto add = [&](const Effect* extra) {
-            Variant variant{static_cast<std::int32_t>(s), {}, {}, {}};
-            variant.fixed.domains = extra == nullptr ? schema.pattern.domains : extra->when.domains;
-            for (const auto* literals : {&schema.pattern.literals, extra == nullptr ? nullptr : &extra->when.literals})
-                if (literals != nullptr)
-                    for (const Literal& literal : *literals)
-                        (is_fluent(task, literal) ? variant.parts[literal.positive ? 0 : 1] : variant.fixed.literals)
-                            .push_back(literal);
-            for (const Effect& effect : schema.effects)
-                if (is_plain(effect) || &effect == extra) {
-                    variant.parts[2].insert(variant.parts[2].end(), effect.adds.begin(), effect.adds.end());
-                    variant.parts[3].insert(variant.parts[3].end(), effect.deletes.begin(), effect.deletes.end());
-                }
-            variant.wanted.assign(variant.fixed.domains.size(), 0);
-            for (const auto& literals : variant.parts)
-                for (const Literal& literal : literals) mark_variables(literal, variant.wanted);
-            variants.push_back(std::move(variant));
-        };
-        add(nullptr);
-        for (const Effect& effect : schema.effects)
-            if (!is_plain(effect)) add(&effect);
-    }
-    return variants;
-}
-
-GroundActions::GroundActions(const Task& task, std::int64_t limit) {
+GroundActions::GroundActions(const Task& task, std::int64_t limit, Form form) : task_(&task) {
+    limit = std::min<std::int64_t>(limit, std::numeric_limits<std::int32_t>::max() - 1);
     try {
-        ground(task, std::min<std::int64_t>(limit, std::numeric_limits<std::int32_t>::max() - 1));
+        complete_ = Grounder(*this, task, limit, form).run();
     } catch (const std::bad_alloc&) {
-        *this = GroundActions();
     }
+    if (!complete_) *this = GroundActions(task);
 }
 
-std::int32_t GroundActions::number(Code code) {
-    const std::int32_t atom = numbers_.number(code);
-    if (atom == static_cast<std::int32_t>(code_.size())) code_.push_back(code);
-    return atom;
-}
-
-void GroundActions::ground(const Task& task, std::int64_t limit) {
-    auto has_changing_part = [&](const Pattern& pattern) {
-        return std::any_of(pattern.literals.begin(), pattern.literals.end(),
-                           [&](const Literal& literal) { return task.is_nested(literal) && task.is_fluent(literal); });
-    };
-    // Ground actions know atoms only: neither nested conditions nor what is derived from atoms.
-    if (!task.axioms.empty()) return;
-    for (const Schema& schema : task.schemas) {
-        if (has_changing_part(schema.pattern)) return;
-        for (const Effect& effect : schema.effects)
-            if (has_changing_part(effect.when)) return;
-    }
-    const std::vector<Variant> variants = variants_of(task);
-    if (variants.size() > std::numeric_limits<std::uint16_t>::max()) return;
-    const StateView nothing(task, {});
-    Matcher matcher(nothing);
-    MatchOptions counting;
-    counting.steps = limit;
-    std::vector<Object> binding;
-    std::int64_t rules = 0;
-    std::int64_t atoms = 0;
-    for (const Variant& variant : variants) {
-        binding.assign(variant.fixed.domains.size(), kUnbound);
-        const std::int64_t count = matcher.count(variant.fixed, binding, counting);
-        counting.steps = matcher.steps_left();
-        if (counting.steps < 0) return;
-        rules = saturating_sum(rules, count);
-        atoms = saturating_sum(atoms, saturating_product(count, variant.size()));
-        if (std::max(rules, atoms) > limit) return;
-    }
-    atom_.reserve(static_cast<std::size_t>(atoms));
-    block_of_.reserve(static_cast<std::size_t>(rules));
-    for (const Variant& variant : variants) {
-        Block block{variant.schema, static_cast<std::int32_t>(block_of_.size()), atom_.size(), {0}};
-        for (std::size_t p = 0; p < 4; ++p) block.offset[p + 1] = block.offset[p] + variant.parts[p].size();
-        const auto label = static_cast<std::uint16_t>(blocks_.size());
-        MatchOptions options;
-        options.wanted = variant.wanted.data();
-        binding.assign(variant.fixed.domains.size(), kUnbound);
-        matcher.run(variant.fixed, binding, options, [&](const std::vector<Object>& bound) {
-            const std::size_t start = atom_.size();
-            for (const auto& literals : variant.parts)
-                for (const Literal& literal : literals) atom_.push_back(number(task.encode(literal, bound)));
-            const auto first = atom_.begin() + static_cast<std::ptrdiff_t>(start);
-            const auto adds = first + static_cast<std::ptrdiff_t>(block.offset[2]);
-            const auto deletes = first + static_cast<std::ptrdiff_t>(block.offset[3]);
-            for (auto entry = deletes; entry != atom_.end(); ++entry)
-                if (std::find(adds, deletes, *entry) != deletes) *entry = -1;
-            block_of_.push_back(label);
-            return true;
-        });
-        blocks_.push_back(block);
-    }
-    index();
-    task_ = &task;
-    complete_ = true;
+void GroundActions::add_rule(std::span<const Code> needs, Code added) {
+    for (Code code : needs) needs_.atom.push_back(number(code));
+    adds_.atom.push_back(number(added));
+    needs_.close();
+    adds_.close();
 }
 
 void GroundActions::index() {
-    needed_.assign(code_.size(), 0);
-    unwanted_.assign(code_.size(), 0);
+    unwanted_.assign(schema_.empty() ? 0 : codes_.size(), 0);
+    for (std::int32_t atom : forbids_.atom) unwanted_[static_cast<std::size_t>(atom)] = 1;
+    first_user_.assign(codes_.size() + 1, 0);
+    for (std::int32_t atom : needs_.atom) ++first_user_[static_cast<std::size_t>(atom) + 1];
+    for (std::size_t a = 1; a < first_user_.size(); ++a) first_user_[a] += first_user_[a - 1];
+    user_.resize(needs_.atom.size());
+    unconditional_.clear();
+    std::vector<std::int32_t> next(first_user_.begin(), first_user_.end() - 1);
     for (std::int32_t rule = 0; rule < rules(); ++rule) {
-        for (std::int32_t atom : positive(rule)) ++needed_[static_cast<std::size_t>(atom)];
-        for (std::int32_t atom : negative(rule)) unwanted_[static_cast<std::size_t>(atom)] = 1;
+        if (conditions(rule) == 0) unconditional_.push_back(rule);
+        for (std::int32_t atom : positive(rule))
+            user_[static_cast<std::size_t>(next[static_cast<std::size_t>(atom)]++)] = rule;
     }
-    auto pivot_of = [&](std::int32_t rule) {
-        const auto conditions = positive(rule);
-        return *std::min_element(conditions.begin(), conditions.end(), [&](std::int32_t a, std::int32_t b) {
-            return needed_[static_cast<std::size_t>(a)] < needed_[static_cast<std::size_t>(b)];
-        });
+}
+
+std::optional<ReachableActions> reachable_actions(const Task& task, std::span<const Code> state, std::int64_t most) {
+    const std::vector<Rule> rules = rules_of(task, true);
+    std::vector<Split> splits;
+    std::vector<JoinedRule> joined;
+    for (const Rule& rule : rules) {
+        splits.emplace_back(task, rule.conditions);
+        JoinedRule join{splits.back().fixed, rule.adds, {}};
+        join.pattern.literals.insert(join.pattern.literals.end(), splits.back().needs.begin(),
+                                     splits.back().needs.end());
+        joined.push_back(std::move(join));
+    }
+    std::vector<std::vector<Object>> found(rules.size());  // bindings, one after the other
+    std::vector<std::int64_t> counts(rules.size(), 0);
+    std::int64_t total = 0;
+    // An action is found once for every new atom that it needs.
+    auto settle = [&] {
+        total = 0;
+        for (std::size_t r = 0; r < rules.size(); ++r) {
+            const std::size_t width = rules[r].conditions.domains.size();
+            if (width > 0) sort_bindings(found[r], width);
+            counts[r] =
+                width > 0 ? static_cast<std::int64_t>(found[r].size() / width) : std::min<std::int64_t>(counts[r], 1);
+            total = saturating_sum(total, counts[r]);
+        }
+        return total <= most;
     };
-    first_at_.assign(code_.size() + 1, 0);
-    for (std::int32_t rule = 0; rule < rules(); ++rule) {
-        if (positive(rule).empty())
-            unconditional_.push_back(rule);
-        else
-            ++first_at_[static_cast<std::size_t>(pivot_of(rule)) + 1];
-    }
-    for (std::size_t a = 1; a < first_at_.size(); ++a) first_at_[a] += first_at_[a - 1];
-    at_.resize(static_cast<std::size_t>(first_at_.back()));
-    std::vector<std::int32_t> next(first_at_.begin(), first_at_.end() - 1);
-    for (std::int32_t rule = 0; rule < rules(); ++rule)
-        if (!positive(rule).empty())
-            at_[static_cast<std::size_t>(next[static_cast<std::size_t>(pivot_of(rule))]++)] = rule;
-}
-
-Reach::Reach(const GroundActions& actions, const std::vector<std::uint8_t>& first,
-             std::function<bool(std::int32_t)> allows, std::span<const std::int32_t> state)
-    : actions_(actions),
-      first_(first),
-      allows_(std::move(allows)),
-      reached_(static_cast<std::size_t>(actions.atoms()), 0),
-      waiting_(static_cast<std::size_t>(actions.atoms()), -1),
-      behind_(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(actions.rules()))) {
-    for (std::int32_t atom : state) reach(atom);
-    for (std::int32_t rule : actions_.unconditional()) try_rule(rule);
-}
-
-Answer Reach::holds(std::int32_t atom, std::int64_t& steps) {
-    const auto asked = static_cast<std::size_t>(atom);
-    while (!reached_[asked]) {
-        auto& queue = soon_.empty() ? later_ : soon_;
-        if (queue.empty()) return Answer::no;
-        if (steps < 0) return Answer::unknown;
-        const std::int32_t next = queue.front();
-        queue.pop_front();
-        const auto rules = actions_.rules_at(next);
-        ticker_.tick(1 + static_cast<std::uint32_t>(rules.size()));
-        steps -= 1 + static_cast<std::int64_t>(rules.size());
-        for (std::int32_t rule : rules) try_rule(rule);
-        std::int32_t rule = waiting_[static_cast<std::size_t>(next)];
-        while (rule >= 0) {
-            const std::int32_t after = behind_[static_cast<std::size_t>(rule)];
-            try_rule(rule);
-            rule = after;
-            --steps;
+    Rounds rounds(task, joined, state);
+    const auto ended = rounds.run(
+        kMany,
+        [&](const JoinedRule& rule, const std::vector<Object>& bound, bool) {
+            const auto r = static_cast<std::size_t>(&rule - joined.data());
+            found[r].insert(found[r].end(), bound.begin(), bound.end());
+            ++counts[r];
+            return ++total <= 2 * most || settle();
+        },
+        [] { return false; });
+    if (!ended || !settle()) return std::nullopt;
+    ReachableActions result;
+    result.codes = rounds.atoms();
+    KeyNumbers numbers(result.codes.size());
+    for (Code code : result.codes) numbers.number(code);
+    std::vector<std::int32_t> atoms;
+    auto list = [&](GrowingLists& lists, const std::vector<Literal>& literals, const std::vector<Object>& bound) {
+        atoms.clear();
+        for (const Literal& literal : literals)
+            if (const std::int32_t atom = numbers.find(task.encode(literal, bound)); atom >= 0) atoms.push_back(atom);
+        std::sort(atoms.begin(), atoms.end());
+        lists.atom.insert(lists.atom.end(), atoms.begin(), std::unique(atoms.begin(), atoms.end()));
+        lists.close();
+    };
+    for (std::size_t r = 0; r < rules.size(); ++r) {
+        const std::size_t width = rules[r].conditions.domains.size();
+        std::vector<Object> bound(width);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(counts[r]); ++i) {
+            std::copy_n(found[r].begin() + static_cast<std::ptrdiff_t>(i * width), width, bound.begin());
+            result.schema.push_back(rules[r].schema);
+            list(result.needs, splits[r].needs, bound);
+            list(result.forbids, splits[r].others, bound);
+            list(result.adds, rules[r].adds, bound);
+            list(result.deletes, rules[r].deletes, bound);
         }
+        result.argument.insert(result.argument.end(), found[r].begin(), found[r].end());
+        found[r] = std::vector<Object>();
     }
-    return Answer::yes;
-}
-
-void Reach::reach(std::int32_t atom) {
-    const auto a = static_cast<std::size_t>(atom);
-    if (reached_[a]) return;
-    reached_[a] = 1;
-    (first_[a] ? soon_ : later_).push_back(atom);
-}
-
-// Fires a rule, or lets it wait for one of its conditions.
-void Reach::try_rule(std::int32_t rule) {
-    const auto r = static_cast<std::size_t>(rule);
-    for (std::int32_t atom : actions_.positive(rule))
-        if (!reached_[static_cast<std::size_t>(atom)]) {
-            behind_[r] = waiting_[static_cast<std::size_t>(atom)];
-            waiting_[static_cast<std::size_t>(atom)] = rule;
-            return;
-        }
-    const auto adds = actions_.adds(rule);
-    auto is_reached = [&](std::int32_t atom) { return reached_[static_cast<std::size_t>(atom)] != 0; };
-    if (std::all_of(adds.begin(), adds.end(), is_reached) || !allows_(rule)) return;
-    for (std::int32_t atom : adds) reach(atom);
+    return result;
 }
 
 }  // namespace saltus

@@ -1,113 +1,110 @@
-// Ground: the ground actions of a task, and what the delete relaxation reaches by some of them, found on demand.
+// Ground: the ground actions of a task as rules over numbered atoms.
+//
+// Everything that looks at ground actions takes them from here: the relaxation, the search by relaxed plans, and frozen
+// goals. Rules use only what never changes (types, static atoms, equality), so that they hold in every state, or what
+// can be reached from one state if nothing becomes false.
 #pragma once
 
-#include <array>
-#include <deque>
-#include <functional>
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "interrupt.hpp"
 #include "keys.hpp"
+#include "listed.hpp"
 #include "task.hpp"
 
 namespace saltus {
 
-// Ground actions, called rules: all that types, static atoms and equality allow. An action with conditional effects is
-// one rule without them and one for each of them. Atoms are numbered.
+// Whether some action or axiom needs an atom that is not derived to be false, or has a nested condition that may
+// change.
+bool has_negation(const Task& task);
+
 class GroundActions {
 public:
+    enum class Form : std::int32_t {
+        effects,   // one rule per effect or axiom: positive conditions and added atoms
+        negation,  // the same, and atoms may also become false: negative and nested conditions count as well
+        actions,   // one rule per action and conditional effect (`Rule`), with all that it forbids and deletes
+    };
+
+    // No rules yet.
+    explicit GroundActions(const Task& task) : task_(&task) {}
     // Grounds nothing if the rules may have more than `limit` atoms in all, if counting them takes more than `limit`
-    // steps, or if memory runs out.
-    GroundActions(const Task& task, std::int64_t limit);
-    GroundActions() = default;
+    // steps, or if memory runs out. Whole actions know atoms only: with axioms or nested conditions that may change,
+    // nothing is grounded.
+    GroundActions(const Task& task, std::int64_t limit, Form form);
 
     bool complete() const { return complete_; }
-    const Task* task() const { return task_; }
-    std::int32_t rules() const { return static_cast<std::int32_t>(block_of_.size()); }
-    std::int32_t atoms() const { return static_cast<std::int32_t>(code_.size()); }
-    Code code(std::int32_t atom) const { return code_[static_cast<std::size_t>(atom)]; }
+    const Task& task() const { return *task_; }
+    std::int32_t rules() const { return static_cast<std::int32_t>(needs_.offset.size()) - 1; }
+    std::int32_t atoms() const { return static_cast<std::int32_t>(codes_.size()); }
+    Code code(std::int32_t atom) const { return codes_[static_cast<std::size_t>(atom)]; }
     std::int32_t find(Code code) const { return numbers_.find(code); }
 
-    std::int32_t schema(std::int32_t rule) const { return block(rule).schema; }
-    std::span<const std::int32_t> positive(std::int32_t rule) const { return part(rule, 0); }
-    std::span<const std::int32_t> negative(std::int32_t rule) const { return part(rule, 1); }
-    std::span<const std::int32_t> adds(std::int32_t rule) const { return part(rule, 2); }
+    std::int32_t schema(std::int32_t rule) const { return schema_[static_cast<std::size_t>(rule)]; }
+    // Of actions only, but for adds().
+    std::span<const std::int32_t> positive(std::int32_t rule) const { return needs_[rule]; }
+    std::span<const std::int32_t> negative(std::int32_t rule) const { return forbids_[rule]; }
+    std::span<const std::int32_t> adds(std::int32_t rule) const { return adds_[rule]; }
     // An entry is -1 where the rule adds the atom as well.
-    std::span<const std::int32_t> deletes(std::int32_t rule) const { return part(rule, 3); }
+    std::span<const std::int32_t> deletes(std::int32_t rule) const { return deletes_[rule]; }
+    // Atoms that say that another one is false, and which.
+    const std::vector<std::pair<std::int32_t, Code>>& complements() const { return complements_; }
 
-    bool is_needed(std::int32_t atom) const { return needed_[static_cast<std::size_t>(atom)] > 0; }
+    bool is_needed(std::int32_t atom) const { return !users(atom).empty(); }
     bool is_unwanted(std::int32_t atom) const { return unwanted_[static_cast<std::size_t>(atom)] != 0; }
-
-    // Rules of which the atom is the pivot: of their positive conditions, the one that fewest rules need.
-    std::span<const std::int32_t> rules_at(std::int32_t pivot) const {
-        const auto first = static_cast<std::size_t>(first_at_[static_cast<std::size_t>(pivot)]);
-        const auto end = static_cast<std::size_t>(first_at_[static_cast<std::size_t>(pivot) + 1]);
-        return std::span<const std::int32_t>(at_).subspan(first, end - first);
+    // Number of positive conditions of a rule, each as often as it occurs.
+    std::int32_t conditions(std::int32_t rule) const {
+        const auto r = static_cast<std::size_t>(rule);
+        return needs_.offset[r + 1] - needs_.offset[r];
+    }
+    // Rules with the atom as a positive condition, once per occurrence.
+    std::span<const std::int32_t> users(std::int32_t atom) const {
+        const auto first = static_cast<std::size_t>(first_user_[static_cast<std::size_t>(atom)]);
+        const auto end = static_cast<std::size_t>(first_user_[static_cast<std::size_t>(atom) + 1]);
+        return std::span<const std::int32_t>(user_).subspan(first, end - first);
     }
     const std::vector<std::int32_t>& unconditional() const { return unconditional_; }
 
-private:
-    struct Variant;
-    struct Block {
-        std::int32_t schema = 0;
-        std::int32_t first = 0;                // rule
-        std::size_t start = 0;                 // of its atoms
-        std::array<std::size_t, 5> offset{0};  // of the four parts, and the length of a rule
-    };
-
-    static std::vector<Variant> variants_of(const Task& task);
-    void ground(const Task& task, std::int64_t limit);
-    std::int32_t number(Code code);
+    // Adds a rule by the codes of its atoms; index() must follow before rules are looked up by atoms.
+    void add_rule(std::span<const Code> needs, Code added);
     void index();
-    const Block& block(std::int32_t rule) const { return blocks_[block_of_[static_cast<std::size_t>(rule)]]; }
-    std::span<const std::int32_t> part(std::int32_t rule, std::size_t which) const {
-        const Block& owner = block(rule);
-        const std::size_t start = owner.start + static_cast<std::size_t>(rule - owner.first) * owner.offset[4];
-        return std::span<const std::int32_t>(atom_).subspan(start + owner.offset[which],
-                                                            owner.offset[which + 1] - owner.offset[which]);
+
+private:
+    friend class Grounder;
+
+    std::int32_t number(Code code) {
+        const std::int32_t atom = numbers_.number(code);
+        if (atom == static_cast<std::int32_t>(codes_.size())) codes_.push_back(code);
+        return atom;
     }
 
-    const Task* task_ = nullptr;
+    const Task* task_;
     bool complete_ = false;
     KeyNumbers numbers_;
-    std::vector<Code> code_;  // [atoms]
-    std::vector<Block> blocks_;
-    std::vector<std::uint16_t> block_of_;  // [rules]
-    std::vector<std::int32_t> atom_;       // rule by rule
-    std::vector<std::int32_t> needed_;     // [atoms]: number of rules that need it
-    std::vector<std::uint8_t> unwanted_;   // [atoms]: a negative condition of some rule
-    std::vector<std::int32_t> first_at_;   // [atoms + 1]
-    std::vector<std::int32_t> at_;
+    std::vector<Code> codes_;                                 // [atoms]
+    std::vector<std::pair<std::int32_t, Code>> complements_;  // only with negation
+    GrowingLists needs_, adds_;
+    GrowingLists forbids_, deletes_;        // of actions only
+    std::vector<std::int32_t> schema_;      // of actions only
+    std::vector<std::uint8_t> unwanted_;    // [atoms]: a negative condition of some rule; of actions only
+    std::vector<std::int32_t> first_user_;  // [atoms + 1]
+    std::vector<std::int32_t> user_;
     std::vector<std::int32_t> unconditional_;
 };
 
-enum class Answer : std::int32_t { unknown = -1, no = 0, yes = 1 };
-
-// What the delete relaxation reaches from a state by the allowed rules. Asked for one atom, it goes on only until that
-// atom is reached: atoms marked as `first` are followed up before others.
-class Reach {
-public:
-    Reach(const GroundActions& actions, const std::vector<std::uint8_t>& first,
-          std::function<bool(std::int32_t)> allows, std::span<const std::int32_t> state);
-
-    // Whether an atom is reached; unknown if that takes more than `steps`, from which the steps taken are subtracted.
-    Answer holds(std::int32_t atom, std::int64_t& steps);
-
-private:
-    void reach(std::int32_t atom);
-    void try_rule(std::int32_t rule);
-
-    const GroundActions& actions_;
-    const std::vector<std::uint8_t>& first_;          // [atoms]
-    const std::function<bool(std::int32_t)> allows_;  // asked about a rule once its conditions are reached
-    std::vector<std::uint8_t> reached_;               // [atoms]
-    std::vector<std::int32_t> waiting_;               // [atoms]: first of the rules that wait for it, -1 for none
-    std::unique_ptr<std::int32_t[]> behind_;          // [rules]: the rule that waits for the same atom, -1 for none
-    std::deque<std::int32_t> soon_;
-    std::deque<std::int32_t> later_;
-    Ticker ticker_;
+// Ground actions that can be reached from a state if nothing becomes false: schema by schema, bindings in lexicographic
+// order. Atoms are those that can be reached, ascending; so is every list, which has no atom twice.
+struct ReachableActions {
+    std::vector<Code> codes;           // [atoms]
+    std::vector<std::int32_t> schema;  // [actions]
+    std::vector<Object> argument;      // of all actions
+    GrowingLists needs, forbids, adds, deletes;
 };
+
+// Nothing if there are more than `most` actions. Conditional effects, nested conditions and axioms are not known here.
+std::optional<ReachableActions> reachable_actions(const Task& task, std::span<const Code> state, std::int64_t most);
 
 }  // namespace saltus

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace saltus {
 
@@ -14,6 +15,19 @@ struct AtomLists {
     std::span<const std::int32_t> operator[](std::size_t action) const {
         const auto first = static_cast<std::size_t>(offset[action]);
         return atom.subspan(first, static_cast<std::size_t>(offset[action + 1]) - first);
+    }
+};
+
+// The same while it grows.
+struct GrowingLists {
+    std::vector<std::int32_t> offset{0};
+    std::vector<std::int32_t> atom;
+
+    // Ends the list of an action.
+    void close() { offset.push_back(static_cast<std::int32_t>(atom.size())); }
+    operator AtomLists() const { return {offset, atom}; }
+    std::span<const std::int32_t> operator[](std::int32_t action) const {
+        return AtomLists(*this)[static_cast<std::size_t>(action)];
     }
 };
 

@@ -1,38 +1,24 @@
-// Relaxation: dead ends seen by the delete relaxation, in which nothing that is true ever becomes false.
+// Relaxation: what can be reached if nothing that is true ever becomes false; a goal out of its reach is a dead end.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "ground.hpp"
+#include "interrupt.hpp"
 #include "keys.hpp"
 #include "match.hpp"
-#include "state.hpp"
+#include "rounds.hpp"
+#include "rules.hpp"
 #include "task.hpp"
 
 namespace saltus {
-
-// Whether a literal's truth may change from state to state.
-bool is_fluent(const Task& task, const Literal& literal);
-
-// Marks the variables of a literal.
-void mark_variables(const Literal& literal, std::vector<std::uint8_t>& marks);
-
-// An atom that may be added, and its conditions but for negative ones that may change.
-struct RelaxedRule {
-    Pattern pattern;
-    const Literal* head = nullptr;
-    std::vector<std::uint8_t> wanted;  // [variables]: occurs in the head
-};
-
-std::vector<RelaxedRule> relaxed_rules(const Task& task);
-
-// Is told how an atom was reached first: by which rule, and with which binding.
-using Derived = std::function<void(const RelaxedRule& rule, const std::vector<Object>& bound)>;
 
 // Different atoms of which so many are to be reached.
 struct Quota {
@@ -46,50 +32,47 @@ struct Target {
     std::vector<Quota> quotas;
 };
 
-// Whether a target can be reached from a state by actions that delete nothing and whose negative preconditions are
-// taken as true. If not, the state is a dead end; if so, nothing is known. No answer once the work (steps of joins, and
-// all atoms again in every round of actions) exceeds `work`.
-std::optional<bool> relaxed_reaches(const Task& task, std::span<const RelaxedRule> rules, std::span<const Code> state,
-                                    const Target& target, std::int64_t work, const Derived& derived = {});
+enum class Answer : std::int32_t { unknown = -1, no = 0, yes = 1 };
 
-// Whether some action or axiom needs an atom that is not derived to be false, or has a nested condition that may
-// change.
-bool has_negation(const Task& task);
-
-// The same test by one pass over ground rules, for tasks that have few of them. Grounding uses only what never changes
-// (types, static atoms, equality), so the rules hold in every state. With `negation`, the test sees more: atoms may
-// also become false, and negative preconditions and nested conditions count (but for derived atoms, which may always be
-// false).
-class GroundRelaxation {
+// What ground actions reach from a state. Asked for one atom, it goes on only until that atom is reached.
+class Reach {
 public:
-    // Grounds nothing if the rules may have more than `limit` atoms in all, if counting them takes more than `limit`
-    // steps, or if memory runs out.
-    GroundRelaxation(const Task& task, std::int64_t limit, bool negation = false);
-    GroundRelaxation() = default;
+    // Atoms marked in `first` are followed up before others; `allows` is asked about a rule once its conditions are
+    // reached.
+    Reach(const GroundActions& actions, std::span<const std::int32_t> state,
+          const std::vector<std::uint8_t>* first = nullptr, std::function<bool(std::int32_t)> allows = {});
 
-    bool complete() const { return complete_; }
-    std::int64_t rules() const { return static_cast<std::int64_t>(open_.size()); }
-    // Only valid if complete.
-    bool reaches(std::span<const Code> state, const Target& target) const;
+    // Whether an atom is reached; unknown if that takes more than `steps`, from which the steps taken are subtracted.
+    Answer holds(std::int32_t atom, std::int64_t& steps);
 
 private:
-    friend class RelaxedProof;
-    class Negation;
+    void reach(std::int32_t atom);
+    void fire(std::int32_t rule);
 
-    void ground(const Task& task, std::int64_t limit);
-    bool ground_with_negation(const Task& task, std::int64_t limit);
-    void index_uses(const std::vector<std::int32_t>& condition);
-
-    bool complete_ = false;
-    KeyNumbers atoms_;                      // mentioned by rules
-    std::vector<std::int32_t> open_;        // [rules]: number of conditions
-    std::vector<std::int32_t> ready_;       // rules without a condition
-    std::vector<std::int32_t> first_head_;  // [rules + 1]
-    std::vector<std::int32_t> head_;
-    std::vector<std::int32_t> first_use_;                     // [atoms + 1]
-    std::vector<std::int32_t> use_;                           // rules with the atom as a condition, once per occurrence
-    std::vector<std::pair<std::int32_t, Code>> complements_;  // atoms that say that another one is false, and which
+    const GroundActions& actions_;
+    const std::vector<std::uint8_t>* first_;  // [atoms]
+    const std::function<bool(std::int32_t)> allows_;
+    std::vector<std::uint8_t> reached_;     // [atoms]
+    std::unique_ptr<std::int32_t[]> open_;  // [rules]: conditions that are not reached
+    std::vector<std::int32_t> soon_;        // reached, but not followed up
+    std::vector<std::int32_t> later_;
+    Ticker ticker_;
 };
+
+// Whether a target can be reached from a state, as far as ground actions tell. If not, the state is a dead end; if so,
+// nothing is known.
+bool reaches(const GroundActions& actions, std::span<const Code> state, const Target& target);
+
+// Rules of effects and axioms, one for each atom that they add.
+std::vector<JoinedRule> relaxed_rules(const Task& task);
+
+// Is told how an atom was reached first: by which rule, and with which binding.
+using Derived = std::function<void(const JoinedRule& rule, const std::vector<Object>& bound)>;
+
+// The same by joins, without ground actions: negative conditions that may change are taken as true. No answer once the
+// work (`Rounds`) exceeds `work`.
+std::optional<bool> relaxed_reaches(const Task& task, std::span<const JoinedRule> rules, std::span<const Code> state,
+                                    const Target& target, std::int64_t work, const Derived& derived = {});
 
 // The test by joins for one state after another, where many ground rules make joins slow: what showed that the goal can
 // be reached from earlier states often shows it for the next one, too. The ground rules by which joins have reached
@@ -106,30 +89,24 @@ public:
     std::int64_t rules() const { return count_; }
 
 private:
-    // A rule with its conditions split into those that never change and those that may, which are atoms.
-    struct Kept {
-        Pattern fixed;
-        std::vector<Literal> changing;
-        const Literal* head = nullptr;
-    };
-
     void forget();
-    bool is_full() const { return condition_.size() + kept_.head_.size() >= limit_; }
-    void keep(const Kept& rule, const std::vector<Object>& bound);
-    void keep_way_back(const Kept& rule, const std::vector<Object>& bound);
+    bool is_full() const { return size_ >= limit_; }
+    void keep(std::size_t rule, const std::vector<Object>& bound);
+    void keep_way_back(std::size_t rule, const std::vector<Object>& bound);
 
     const Task& task_;
-    std::vector<RelaxedRule> rules_;
-    std::vector<Kept> split_;  // [rules]
-    std::size_t limit_;
+    std::vector<JoinedRule> rules_;
+    std::vector<Split> splits_;  // [rules]
+    std::int64_t limit_;
     StateView nothing_;
     Matcher matcher_;
-    GroundRelaxation kept_;
+    GroundActions kept_;
+    std::int64_t size_ = 0;                // atoms of the kept rules
     bool indexed_ = false;                 // kept_ is whole: no rule is newer than its index
     std::atomic<std::int64_t> count_ = 0;  // rules of kept_
     std::int64_t spare_ = 0;               // steps left for ways back
-    std::vector<std::int32_t> condition_;  // atoms of the kept rules' conditions, rule by rule
     KeySet known_;                         // hashes of kept rules
+    std::vector<Code> needs_;
     std::vector<Object> arguments_;
     std::vector<Object> binding_;
     std::mutex mutex_;

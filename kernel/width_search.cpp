@@ -26,8 +26,8 @@ void WidthSearch::search() {
 void WidthSearch::release() {
     Search::release();
     seen_.novelty.release();
-    gathered_ = {};
-    fresh_arguments_ = {};
+    gathered_ = std::vector<Object>();
+    fresh_arguments_ = std::vector<Object>();
 }
 
 // -- the root --------------------------------------------------------------------------------------------------------

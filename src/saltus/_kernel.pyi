@@ -123,20 +123,6 @@ def find_bindings(
     steps: int,
 ) -> tuple[int, NDArray[np.int32]]: ...
 
-class GroundRelaxation:
-    def __init__(self, task: Task, limit: int, negation: bool) -> None: ...
-    @property
-    def complete(self) -> bool: ...
-    @property
-    def rules(self) -> int: ...
-    def reaches(
-        self,
-        task: Task,
-        state: NDArray[np.int64],
-        goal: NDArray[np.int64],
-        quotas: Sequence[tuple[NDArray[np.int64], int]],
-    ) -> bool: ...
-
 class RelaxedProof:
     def __init__(self, task: Task, limit: int) -> None: ...
     @property
@@ -150,11 +136,34 @@ class RelaxedProof:
     ) -> bool | None: ...
 
 class GroundActions:
-    def __init__(self, task: Task, limit: int) -> None: ...
+    def __init__(self, task: Task, limit: int, form: str) -> None: ...
     @property
     def complete(self) -> bool: ...
     @property
     def rules(self) -> int: ...
+    def reaches(
+        self,
+        state: NDArray[np.int64],
+        goal: NDArray[np.int64],
+        quotas: Sequence[tuple[NDArray[np.int64], int]],
+    ) -> bool: ...
+
+def reachable_actions(
+    task: Task, state: NDArray[np.int64], most: int, check: Callable[[], None]
+) -> (
+    tuple[
+        NDArray[np.int64],
+        NDArray[np.int32],
+        NDArray[np.int32],
+        tuple[
+            tuple[NDArray[np.int32], NDArray[np.int32]],
+            tuple[NDArray[np.int32], NDArray[np.int32]],
+            tuple[NDArray[np.int32], NDArray[np.int32]],
+            tuple[NDArray[np.int32], NDArray[np.int32]],
+        ],
+    ]
+    | None
+): ...
 
 class FrozenTest:
     def __init__(

@@ -311,7 +311,7 @@ def test_no_program_crashes() -> None:
     """One wrong number anywhere, or a short program: refused, or a test that can be used."""
     task = boxes(["rab", "AB."])
     known = kernel_task(task)
-    actions = _kernel.GroundActions(known, 10**6)
+    actions = _kernel.GroundActions(known, 10**6, "actions")
     program = frozen.program_of(task, task.goal).tolist()
     refused = 0
     for position in range(len(program)):
@@ -329,10 +329,10 @@ def test_no_program_crashes() -> None:
 def test_actions_and_codes_are_checked() -> None:
     task, other = boxes(["rab", "AB."]), boxes(["rab", "AB."])
     known, program = kernel_task(task), frozen.program_of(task, task.goal)
-    actions = _kernel.GroundActions(known, 10**6)
+    actions = _kernel.GroundActions(known, 10**6, "actions")
     assert actions.complete
     with pytest.raises(ValueError, match="not grounded"):
-        _kernel.FrozenTest(known, _kernel.GroundActions(known, 3), task.goal.positive, program)
+        _kernel.FrozenTest(known, _kernel.GroundActions(known, 3, "actions"), task.goal.positive, program)
     with pytest.raises(ValueError, match="another task"):
         _kernel.FrozenTest(kernel_task(other), actions, task.goal.positive, program)
     with pytest.raises(ValueError, match="codes"):

@@ -182,10 +182,10 @@ def test_too_many_rules_are_not_grounded(ipc: Path) -> None:
     """A bound on their atoms holds, and below it every rule is there."""
     folder = ipc / "sokoban"
     task = kernel_task(load(folder / "domain.pddl", max((folder / "training" / "easy").glob("*"))))
-    rules = _kernel.GroundRelaxation(task, 10**6, negation=False)
+    rules = _kernel.GroundActions(task, 10**6, "effects")
     assert rules.complete
-    assert not _kernel.GroundRelaxation(task, 10, negation=False).complete
-    assert _kernel.GroundRelaxation(task, 10, negation=False).rules == 0
+    assert not _kernel.GroundActions(task, 10, "effects").complete
+    assert _kernel.GroundActions(task, 10, "effects").rules == 0
     assert rules.rules > 100
 
 
@@ -213,9 +213,9 @@ def test_as_many_atoms_as_allowed() -> None:
     """One rule a link, with a condition and an atom that is added; one atom less is too few."""
     task = kernel_task(chain(8, goal=7))
     links = 7 + 6
-    rules = _kernel.GroundRelaxation(task, 2 * links, negation=False)
+    rules = _kernel.GroundActions(task, 2 * links, "effects")
     assert (rules.complete, rules.rules) == (True, links)
-    assert not _kernel.GroundRelaxation(task, 2 * links - 1, negation=False).complete
+    assert not _kernel.GroundActions(task, 2 * links - 1, "effects").complete
 
 
 def test_many_conditions_of_one_action() -> None:
@@ -234,6 +234,11 @@ def test_many_conditions_of_one_action() -> None:
     assert is_dead_end(task, less, task.goal)
 
 
+def test_unknown_forms_are_refused() -> None:
+    with pytest.raises(ValueError, match="form"):
+        _kernel.GroundActions(kernel_task(chain(8, goal=7)), 10, "others")
+
+
 def test_counting_is_bounded() -> None:
     """Objects that must differ from each other cannot be counted part by part; all of them would take a quarter of an
     hour."""
@@ -247,7 +252,7 @@ def test_counting_is_bounded() -> None:
     text = f"(define (problem p) (:domain clique) (:objects {' '.join(names)}) (:init (p o0)) (:goal (done)))"
     task = task_of(domain, text)
     assert not is_dead_end(task, task.initial_state, task.goal)
-    assert not _kernel.GroundRelaxation(kernel_task(task), 200_000, negation=False).complete
+    assert not _kernel.GroundActions(kernel_task(task), 200_000, "effects").complete
 
 
 @given(task=random_tasks(), seed=st.integers(0, 2**32), limit=st.sampled_from([0, 5, 40, PROOF_ATOMS]))
@@ -314,8 +319,8 @@ def test_foreign_codes_are_refused(ipc: Path) -> None:
             proof.reaches(np.array(codes, np.int64), task.goal.positive, 10, ())
         with pytest.raises(ValueError, match="codes"):
             proof.reaches(task.initial_state.codes, np.array(codes, np.int64), 10, ())
-        rules = _kernel.GroundRelaxation(kernel_task(task), 10**6, negation=False)
+        rules = _kernel.GroundActions(kernel_task(task), 10**6, "effects")
         with pytest.raises(ValueError, match="codes"):
-            rules.reaches(kernel_task(task), np.array(codes, np.int64), task.goal.positive, ())
+            rules.reaches(np.array(codes, np.int64), task.goal.positive, ())
         with pytest.raises(ValueError, match="codes"):
-            rules.reaches(kernel_task(task), task.initial_state.codes, np.array(codes, np.int64), ())
+            rules.reaches(task.initial_state.codes, np.array(codes, np.int64), ())

@@ -40,8 +40,7 @@ def costs_are_known(task: Task, check: Callable[[], None] = lambda: None) -> boo
     ground = ground_task(task, check, MOST_LISTED)
     if ground is None:
         return True
-    reached = [[action.arguments for action in ground.actions if action.schema == number] for number in priced]
-    return _have_costs(task, priced, reached)
+    return _have_costs(task, priced, [ground.arguments_of(number).tolist() for number in priced])
 
 
 def _statically_possible(task: Task, priced: list[int]) -> Iterable[NDArray[np.int64]] | None:

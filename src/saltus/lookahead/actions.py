@@ -169,7 +169,7 @@ def find_colours(task: Task, state: State, goal: Goal) -> NDArray[np.int32]:
     return _kernel.find_colours(kernel_task(task), state.codes, goal.positive, goal.negative)[0]
 
 
-def _nothing_grounded(task: Task) -> dict[int, _kernel.GroundRelaxation]:
+def _nothing_grounded(task: Task) -> dict[int, _kernel.GroundActions]:
     return {}
 
 
@@ -185,9 +185,9 @@ _PROOFS = PerObject(_proof)
 """What has shown that goals can be reached in tasks whose actions are not grounded."""
 
 
-def _with_negation(task: Task) -> _kernel.GroundRelaxation | None:
+def _with_negation(task: Task) -> _kernel.GroundActions | None:
     known = kernel_task(task)
-    rules = _kernel.GroundRelaxation(known, FEW_ATOMS, negation=True) if _kernel.has_negation(known) else None
+    rules = _kernel.GroundActions(known, FEW_ATOMS, "negation") if _kernel.has_negation(known) else None
     return rules if rules is not None and rules.complete else None
 
 
@@ -227,12 +227,12 @@ def is_dead_end(
     known = kernel_task(task)
     negated = _NEGATED.of(task) if view is None and ground_atoms >= FEW_ATOMS else None
     if negated is not None:
-        return not negated.reaches(known, state.codes, goal.positive, quotas)
+        return not negated.reaches(state.codes, goal.positive, quotas)
     grounded = _GROUNDED.of(task)
 
-    def rules_of(atoms: int) -> _kernel.GroundRelaxation:
+    def rules_of(atoms: int) -> _kernel.GroundActions:
         if atoms not in grounded:
-            grounded[atoms] = _kernel.GroundRelaxation(known, atoms, negation=False)
+            grounded[atoms] = _kernel.GroundActions(known, atoms, "effects")
         return grounded[atoms]
 
     rules = rules_of(min(ground_atoms, FEW_ATOMS))
@@ -243,5 +243,5 @@ def is_dead_end(
     if not rules.complete:
         rules = rules_of(ground_atoms)
     if rules.complete:
-        return not rules.reaches(known, state.codes, goal.positive, quotas)
+        return not rules.reaches(state.codes, goal.positive, quotas)
     return _PROOFS.of(task).reaches(state.codes, goal.positive, work, quotas) is False

@@ -41,7 +41,7 @@ class _Grounded:
     """The ground actions of a task, and the test for its last goals."""
 
     def __init__(self, task: Task) -> None:
-        self.actions = _kernel.GroundActions(kernel_task(task), GROUND_ATOMS)
+        self.actions = _kernel.GroundActions(kernel_task(task), GROUND_ATOMS, "actions")
         self.tests: dict[Goal, _kernel.FrozenTest] = {}
 
     def test(self, task: Task, goal: Goal) -> _kernel.FrozenTest | None:

@@ -7,21 +7,21 @@ greedy, with states valued when they are taken from the queue, and with a queue 
 fails, too, the state with the most goals is what the search came by. Relaxed plans are made of the cheapest supporters
 by the sum of costs.
 
-The task is grounded here; the kernel searches. The search's twin is `relaxed_reference.py`. Nothing depends on time:
-effort is bounded by the work that is done.
+The kernel grounds the task and searches; the twins are in `relaxed_reference.py`. Nothing depends on time: effort is
+bounded by the work that is done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus import _kernel
-from saltus.lookahead.actions import applicable_arrays
-from saltus.task import EQUALITY, Action, Literal, Schema, State, Task
+from saltus.task import Action, State, Task
+from saltus.task.kernel_task import kernel_task
 
 Numbers = NDArray[np.int32]
 
@@ -75,7 +75,10 @@ class GroundTask:
     """Ground actions that can be reached if nothing becomes false, and the atoms that they are about, as numbers."""
 
     task: Task
-    actions: list[Action]
+    schema: Numbers
+    """[actions]: schema by schema, arguments in lexicographic order."""
+    arguments: Numbers
+    """Those of all actions."""
     codes: NDArray[np.int64]
     """[atoms]: codes of the atoms that can be reached, ascending."""
     needs: tuple[Numbers, Numbers]
@@ -88,6 +91,22 @@ class GroundTask:
     unwanted: Numbers
     is_reachable: bool
     """Whether all atoms of the goal are among those that can be reached."""
+
+    def arguments_of(self, schema: int) -> Numbers:
+        """Arguments of a schema's actions, one row each."""
+        own, widths = self.schema == schema, self._widths()
+        return self.arguments[np.repeat(own, widths)].reshape(own.sum(), len(self.task.schemas[schema].parameters))
+
+    def actions(self, numbers: list[int]) -> tuple[Action, ...]:
+        """Some of the actions."""
+        ends = np.cumsum(self._widths())
+        rows = (self.arguments[: ends[number]][ends[number - 1] if number else 0 :] for number in numbers)
+        return tuple(
+            Action(int(self.schema[number]), tuple(row.tolist())) for number, row in zip(numbers, rows, strict=True)
+        )
+
+    def _widths(self) -> NDArray[np.int64]:
+        return np.array([len(own.parameters) for own in self.task.schemas], np.int64)[self.schema]
 
     def search(self, check: Callable[[], None], most_work: int) -> RelaxedFound:
         """What the kernel's search comes by."""
@@ -107,7 +126,7 @@ class GroundTask:
 
     def found(self, is_plan: bool, numbers: list[int], *, is_cut_off: bool) -> RelaxedFound:
         """What a search came by that ended with these actions."""
-        actions = tuple(self.actions[number] for number in numbers)
+        actions = self.actions(numbers)
         if is_plan:
             return RelaxedFound(actions)
         state, goal = set(self.initial.tolist()), self.goal.tolist()
@@ -124,77 +143,19 @@ def ground_task(
     task: Task, check: Callable[[], None] = lambda: None, most_actions: int = MOST_ACTIONS
 ) -> GroundTask | None:
     """The ground task; None if it is too large."""
-    fluent = task.fluent
-    schemas = tuple(
-        replace(schema, precondition=tuple(one for one in schema.precondition if _stays(one, fluent)))
-        for schema in task.schemas
-    )
-    relaxed = replace(task, schemas=schemas)
-    reached = task.initial_state.codes
-    while True:
-        check()
-        schema, arguments = applicable_arrays(relaxed, State(reached), most_actions + 1)
-        if len(schema) > most_actions:
-            return None
-        added = [
-            _codes(task, literal, arguments[number])
-            for number, own in enumerate(task.schemas)
-            for effect in own.effects
-            for literal in effect.adds
-        ]
-        now = np.unique(np.concatenate([reached, *added]))
-        if len(now) == len(reached):
-            return _numbered(task, now, schema, arguments)
-        reached = now
-
-
-def _numbered(
-    task: Task, codes: NDArray[np.int64], schema: NDArray[np.int32], arguments: list[NDArray[np.int64]]
-) -> GroundTask:
-    """The ground task of actions, listed schema by schema, and of the atoms that can be reached."""
+    initial = task.initial_state.codes
+    found = _kernel.reachable_actions(kernel_task(task), initial, most_actions, check)
+    if found is None:
+        return None
+    codes, schema, arguments, (needs, forbids, adds, deletes) = found
 
     def numbers(wanted: NDArray[np.int64]) -> Numbers:
         return np.searchsorted(codes, wanted[np.isin(wanted, codes)]).astype(np.int32)
 
-    def lists(literals_of: Callable[[Schema], list[Literal]]) -> tuple[Numbers, Numbers]:
-        """Atoms of some literals of each action, those that can be reached, each once and ascending."""
-        owners, atoms = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        first = 0
-        for number, own in enumerate(task.schemas):
-            count = len(arguments[number])
-            for literal in literals_of(own):
-                wanted = _codes(task, literal, arguments[number])
-                known = np.isin(wanted, codes)
-                owners.append(first + np.flatnonzero(known))
-                atoms.append(np.searchsorted(codes, wanted[known]))
-            first += count
-        pairs = np.unique(np.concatenate(owners) * len(codes) + np.concatenate(atoms)) if len(codes) else atoms[0]
-        owner, atom = np.divmod(pairs, max(1, len(codes)))
-        offset = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(schema)))])
-        return offset.astype(np.int32), atom.astype(np.int32)
-
-    def conditions(own: Schema, positive: bool) -> list[Literal]:
-        return [
-            one
-            for one in own.precondition
-            if one.predicate != EQUALITY and task.fluent[one.predicate] and one.positive == positive
-        ]
-
-    rows = [tuple(row) for own in arguments for row in own.tolist()]
-    goal = numbers(task.goal.positive)
-    return GroundTask(
-        task,
-        [Action(number, row) for number, row in zip(schema.tolist(), rows, strict=True)],
-        codes,
-        needs=lists(lambda own: conditions(own, True)),
-        forbids=lists(lambda own: conditions(own, False)),
-        adds=lists(lambda own: [one for effect in own.effects for one in effect.adds]),
-        deletes=lists(lambda own: [one for effect in own.effects for one in effect.deletes]),
-        initial=numbers(task.initial_state.codes),
-        goal=goal,
-        unwanted=numbers(task.goal.negative),
-        is_reachable=len(goal) == len(task.goal.positive),
-    )
+    goal, unwanted = numbers(task.goal.positive), numbers(task.goal.negative)
+    is_reachable = len(goal) == len(task.goal.positive)
+    lists = needs, forbids, adds, deletes
+    return GroundTask(task, schema, arguments, codes, *lists, numbers(initial), goal, unwanted, is_reachable)
 
 
 def _of(lists: tuple[Numbers, Numbers], action: int) -> list[int]:
@@ -202,16 +163,3 @@ def _of(lists: tuple[Numbers, Numbers], action: int) -> list[int]:
     offset, atoms = lists
     found: list[int] = atoms[offset[action] : offset[action + 1]].tolist()
     return found
-
-
-def _codes(task: Task, literal: Literal, arguments: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Codes of a literal's atoms for all actions of a schema, one row of arguments per action."""
-    codes = np.zeros(len(arguments), np.int64)
-    for term in literal.terms:
-        codes = codes * len(task.objects) + (arguments[:, term] if term >= 0 else ~term)
-    return codes + int(task.code_offset[literal.predicate])
-
-
-def _stays(literal: Literal, fluent: NDArray[np.bool_]) -> bool:
-    """Whether a condition is kept in the relaxation: it is positive or never changes."""
-    return literal.positive or literal.predicate == EQUALITY or not fluent[literal.predicate]

@@ -1,4 +1,4 @@
-"""Stage `policy`: the search by relaxed plans in Python, the twin of the kernel's (`relaxed.py`).
+"""Stage `policy`: grounding and the search by relaxed plans in Python, the twins of the kernel's (`relaxed.py`).
 
 States are integers, one bit per atom; costs are computed for all ground actions at once.
 """
@@ -15,12 +15,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.policy.relaxed import GOAL_SHARE, GroundTask, Numbers, RelaxedFound
+from saltus.task import EQUALITY, Action, Literal, Task
+from saltus.task.reference import bindings
 
 STATE_WORK = 1000
 """What valuing a state takes, however few actions there are."""
 
 BOOST = 1000
 """How far the queue of preferred actions gets ahead when a state is better than all before."""
+
+
+def reachable_actions(task: Task) -> tuple[list[Action], set[int]]:
+    """Actions that can be reached if nothing becomes false, in contract order, and the codes of all atoms that can."""
+    reached = set(task.initial_state.codes.tolist())
+    while True:
+        atoms, actions, before = frozenset(reached), [], len(reached)
+        for number, schema in enumerate(task.schemas):
+            condition = [one for one in schema.precondition if stays(task, one)]
+            for binding in bindings(task, atoms, schema.parameters, condition):
+                actions.append(Action(number, tuple(binding)))
+                reached.update(task.ground(literal, binding) for effect in schema.effects for literal in effect.adds)
+        if len(reached) == before:
+            return actions, reached
+
+
+def stays(task: Task, literal: Literal) -> bool:
+    """Whether a condition is kept in the relaxation: it is positive or never changes."""
+    return literal.positive or literal.predicate == EQUALITY or not task.fluent[literal.predicate]
 
 
 class Step(NamedTuple):

@@ -26,7 +26,7 @@ from saltus.task.kernel_task import kernel_task
 Numbers = NDArray[np.int32]
 
 MOST_ACTIONS = 500_000
-"""Most ground actions of a task that is searched; they are listed in about a second."""
+"""Most ground actions of a task that is searched; they are listed in some tenths of a second."""
 
 MOST_WORK = 400_000_000
 """Most conditions and effects of ground actions looked at in a search: a few seconds."""
@@ -94,8 +94,9 @@ class GroundTask:
 
     def arguments_of(self, schema: int) -> Numbers:
         """Arguments of a schema's actions, one row each."""
-        own, widths = self.schema == schema, self._widths()
-        return self.arguments[np.repeat(own, widths)].reshape(own.sum(), len(self.task.schemas[schema].parameters))
+        own = self.schema == schema
+        rows: Numbers = self.arguments[np.repeat(own, self._widths())]
+        return rows.reshape(own.sum(), len(self.task.schemas[schema].parameters))
 
     def actions(self, numbers: list[int]) -> tuple[Action, ...]:
         """Some of the actions."""

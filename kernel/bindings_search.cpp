@@ -1,4 +1,6 @@
 // Lookaheads for Python: trees, free moves, roles.
+#include <array>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,8 +44,15 @@ auto array_of(const Tree& tree) {
     return nb::ndarray<nb::numpy, const Value, nb::ndim<1>>(values.data(), {values.size()}, nb::handle());
 }
 
-void make_free_moves(FreeMoves* self, const Task& task, Input<std::int32_t> program) {
-    interruptibly([&] { return new (self) FreeMoves(task, view(program)); });
+// Groups as Python passes them: predicate, place, blocked by others, objects, moves.
+using Groups = std::vector<std::tuple<std::int32_t, std::int32_t, bool, std::vector<std::vector<Object>>,
+                                      std::vector<std::array<std::int32_t, 4>>>>;
+
+void make_free_moves(FreeMoves* self, const Task& task, const Groups& groups) {
+    std::vector<FreeMoves::Description> given;
+    for (const auto& [predicate, place, blocked, objects, moves] : groups)
+        given.push_back({predicate, place, blocked, objects, moves});
+    interruptibly([&] { return new (self) FreeMoves(task, given); });
 }
 
 Output<std::uint8_t> reversible(const FreeMoves& moves) {
@@ -147,7 +156,7 @@ void bind_search(nb::module_& module) {
         .def_ro("left_out", &Tree::left_out)
         .def_prop_ro("root", [](const Tree& tree) { return static_cast<std::int32_t>(tree.root); });
     nb::class_<FreeMoves>(module, "FreeMoves")
-        .def("__init__", &make_free_moves, "task"_a, "program"_a, nb::keep_alive<1, 2>())
+        .def("__init__", &make_free_moves, "task"_a, "groups"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("reversible", &reversible, nb::rv_policy::automatic)
         .def("walks_before", &walks_before, "state"_a, "schema"_a, "arguments"_a)
         .def("canonical_state", &canonical_state, "state"_a, "positive"_a, "negative"_a);

@@ -1,5 +1,6 @@
 // PDDL, tasks, states and actions for Python.
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -51,11 +52,44 @@ nb::tuple read_atoms(Input<std::int32_t> token, std::int32_t begin, std::int32_t
                           give(std::move(atoms.special)), give(std::move(atoms.duplicate)), atoms.refused);
 }
 
-void make_task(Task* self, Input<std::int32_t> program, Input<std::int32_t> object_type, Input<std::int32_t> arity,
+// Conditions and effects as Python passes them: src/saltus/task/kernel_task.py describes the tuples.
+using Numbers = std::vector<std::int32_t>;
+using Literals = std::vector<std::tuple<std::int32_t, bool, Numbers>>;
+using Effects = std::vector<std::tuple<Numbers, Literals, Literals, Literals>>;
+using Schemas = std::vector<std::tuple<Numbers, Literals, Effects>>;
+using Conditions = std::vector<std::tuple<bool, std::size_t, Numbers, Literals>>;
+using Axioms = std::vector<std::tuple<std::int32_t, std::int32_t, Numbers, Literals>>;
+
+std::vector<Literal> literals_of(const Literals& given) {
+    std::vector<Literal> literals;
+    for (const auto& [predicate, positive, terms] : given) literals.push_back({predicate, positive, terms});
+    return literals;
+}
+
+void make_task(Task* self, std::int32_t types, std::vector<std::vector<Object>> domains, const Conditions& nested,
+               const Schemas& schemas, const Axioms& axioms, Input<std::int32_t> object_type, Input<std::int32_t> arity,
                Input<std::uint8_t> fluent, Input<Code> code_offset, Input<std::int32_t> static_rows,
                Input<std::int64_t> static_start) {
-    new (self) Task(view(program), view(object_type), view(arity), view(fluent), view(code_offset), view(static_rows),
-                    view(static_start));
+    Lifted lifted{types, std::move(domains), {}, {}, {}};
+    for (const auto& [positive, shared, variables, condition] : nested)
+        lifted.nested.push_back({positive, shared, {variables, literals_of(condition)}});
+    for (const auto& [parameters, precondition, effects] : schemas) {
+        Schema& schema = lifted.schemas.emplace_back();
+        schema.pattern = {parameters, literals_of(precondition)};
+        for (const auto& [variables, condition, adds, deletes] : effects) {
+            Effect effect{{parameters, literals_of(condition)}, literals_of(adds), literals_of(deletes)};
+            effect.when.domains.insert(effect.when.domains.end(), variables.begin(), variables.end());
+            schema.effects.push_back(std::move(effect));
+        }
+    }
+    for (const auto& [stratum, predicate, variables, condition] : axioms) {
+        Axiom& axiom = lifted.axioms.emplace_back();
+        axiom.stratum = stratum;
+        axiom.head.push_back({predicate, true, {}});
+        axiom.body = {variables, literals_of(condition)};
+    }
+    new (self) Task(std::move(lifted), view(object_type), view(arity), view(fluent), view(code_offset),
+                    view(static_rows), view(static_start));
 }
 
 nb::tuple find_colours(const Task& task, Input<Code> state, Input<Code> positive, Input<Code> negative) {
@@ -93,25 +127,11 @@ Output<Code> successor(const Task& task, Input<Code> state, std::int32_t schema,
     return give(interruptibly([&] { return saltus::successor(task, view(state), schema, view(arguments)); }));
 }
 
-nb::tuple find_bindings(const Task& task, Input<Code> state, Input<std::int32_t> literals, Input<std::int32_t> domains,
+nb::tuple find_bindings(const Task& task, Input<Code> state, const Literals& literals, Numbers domains,
                         std::int64_t limit, std::uint64_t seed, std::int64_t steps) {
     task.check_state(view(state));
-    if (view(domains).size() > kMaxVariables) throw nb::value_error("find_bindings: number of variables out of range");
-    Pattern pattern;
-    pattern.domains.assign(view(domains).begin(), view(domains).end());
-    const auto program = view(literals);
-    for (std::size_t i = 0; i < program.size();) {
-        if (program.size() - i < 3 || program[i + 2] < 0 ||
-            static_cast<std::size_t>(program[i + 2]) > program.size() - i - 3)
-            throw nb::value_error("find_bindings: program ends early");
-        Literal literal;
-        literal.predicate = program[i];
-        literal.positive = program[i + 1] != 0;
-        const auto terms = program.subspan(i + 3, static_cast<std::size_t>(program[i + 2]));
-        literal.terms.assign(terms.begin(), terms.end());
-        i += 3 + terms.size();
-        pattern.literals.push_back(std::move(literal));
-    }
+    if (domains.size() > kMaxVariables) throw nb::value_error("find_bindings: number of variables out of range");
+    const Pattern pattern{std::move(domains), literals_of(literals)};
     task.check_pattern(pattern);
     Bindings found =
         interruptibly([&] { return saltus::find_bindings(task, view(state), pattern, limit, seed, steps); });
@@ -125,8 +145,8 @@ void bind_task(nb::module_& module) {
     module.def("read_atoms", &read_atoms, "token"_a, "begin"_a, "end"_a, "predicate_of_symbol"_a, "object_of_symbol"_a,
                "arity"_a, "first_slot"_a, "allowed"_a, "object_type"_a, "types"_a);
     nb::class_<Task>(module, "Task")
-        .def("__init__", &make_task, "program"_a, "object_type"_a, "arity"_a, "fluent"_a, "code_offset"_a,
-             "static_rows"_a, "static_start"_a);
+        .def("__init__", &make_task, "types"_a, "domains"_a, "nested"_a, "schemas"_a, "axioms"_a, "object_type"_a,
+             "arity"_a, "fluent"_a, "code_offset"_a, "static_rows"_a, "static_start"_a);
     module.def("applicable", &applicable, "task"_a, "state"_a, "limit"_a);
     module.def("count_applicable", &count_applicable, "task"_a, "state"_a);
     module.def("pick_action", &pick_action, "task"_a, "state"_a, "schema"_a, "index"_a);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 
 #include "interrupt.hpp"
-#include "numbers.hpp"
 #include "state.hpp"
 
 namespace saltus {
@@ -24,9 +24,11 @@ bool same_atom(const Literal& a, const Literal& b) { return a.predicate == b.pre
 
 }  // namespace
 
-FreeMoves::FreeMoves(const Task& task, std::span<const std::int32_t> program) : task_(task) {
-    read(program);
-    for (Group& group : groups_) build(group);
+FreeMoves::FreeMoves(const Task& task, std::span<const Description> groups) : task_(task), groups_(groups.size()) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        read(groups[g], groups_[g]);
+        build(groups_[g]);
+    }
 }
 
 std::pair<std::size_t, std::size_t> FreeMoves::row(const Move& move, std::int32_t class_number, Object place) const {
@@ -41,38 +43,35 @@ std::pair<std::size_t, std::size_t> FreeMoves::row(const Move& move, std::int32_
     return {move.first[static_cast<std::size_t>(row)], move.first[static_cast<std::size_t>(row) + 1]};
 }
 
-void FreeMoves::read(std::span<const std::int32_t> program) {
-    Numbers numbers("free moves", program);
-    groups_.resize(static_cast<std::size_t>(numbers.count()));
-    for (Group& group : groups_) {
-        group.predicate = numbers.next(task_.predicates(), "predicate");
-        const std::int32_t arity = task_.arity[static_cast<std::size_t>(group.predicate)];
-        if (!task_.fluent[static_cast<std::size_t>(group.predicate)])
-            throw std::invalid_argument("free moves: predicate is static");
-        group.place = numbers.next(arity, "place");
-        group.blocked_by_others = numbers.next(2, "flag") != 0;
-        for (std::int32_t i = group.place + 1; i < arity; ++i) group.stride *= task_.objects();
-        for (std::int32_t i = 0; i < arity; ++i) {
-            group.objects.emplace_back(static_cast<std::size_t>(task_.objects()), 0);
-            for (std::int32_t n = numbers.count(); n > 0; --n) {
-                const Object object = numbers.next(task_.objects(), "object");
-                group.objects.back()[static_cast<std::size_t>(object)] = 1;
-            }
-        }
-        const std::int32_t moves = numbers.count();
-        if (moves < 1 || static_cast<std::size_t>(moves) > kMaxMoves) numbers.fail("number of moves out of range");
-        for (std::int32_t m = 0; m < moves; ++m) {
-            const auto schema = numbers.next(static_cast<std::int32_t>(task_.schemas.size()), "schema");
-            const Pattern& pattern = task_.schemas[static_cast<std::size_t>(schema)].pattern;
-            const auto variables = static_cast<std::int32_t>(pattern.domains.size());
-            const auto literals = static_cast<std::int32_t>(pattern.literals.size());
-            const auto literal = numbers.next(literals, "precondition");
-            const auto start = numbers.next(variables, "start");
-            const auto end = numbers.next(variables, "end");
-            add_move(group, schema, literal, start, end);
-        }
+void FreeMoves::read(const Description& given, Group& group) const {
+    auto within = [](std::int32_t value, std::size_t below, const char* what) {
+        if (value < 0 || static_cast<std::size_t>(value) >= below)
+            throw std::invalid_argument(std::string("free moves: ") + what + " out of range");
+        return static_cast<std::size_t>(value);
+    };
+    const std::size_t predicate = within(given.predicate, task_.arity.size(), "predicate");
+    const std::int32_t arity = task_.arity[predicate];
+    if (!task_.fluent[predicate]) throw std::invalid_argument("free moves: predicate is static");
+    within(given.place, static_cast<std::size_t>(arity), "place");
+    if (given.objects.size() != static_cast<std::size_t>(arity))
+        throw std::invalid_argument("free moves: objects do not fit the arguments");
+    group.predicate = given.predicate;
+    group.place = given.place;
+    group.blocked_by_others = given.blocked_by_others;
+    for (std::int32_t i = group.place + 1; i < arity; ++i) group.stride *= task_.objects();
+    for (const std::vector<Object>& objects : given.objects) {
+        group.objects.emplace_back(static_cast<std::size_t>(task_.objects()), 0);
+        for (Object object : objects) group.objects.back()[within(object, task_.object_type.size(), "object")] = 1;
     }
-    if (!numbers.done()) throw std::invalid_argument("free moves: the program has values left over");
+    if (given.moves.empty() || given.moves.size() > kMaxMoves)
+        throw std::invalid_argument("free moves: number of moves out of range");
+    for (const auto& [schema, literal, start, end] : given.moves) {
+        const Pattern& pattern = task_.schemas[within(schema, task_.schemas.size(), "schema")].pattern;
+        within(literal, pattern.literals.size(), "precondition");
+        within(start, pattern.domains.size(), "start");
+        within(end, pattern.domains.size(), "end");
+        add_move(group, schema, literal, start, end);
+    }
 }
 
 void FreeMoves::add_move(Group& group, std::int32_t schema, std::int32_t literal, std::int32_t start,

@@ -5,6 +5,7 @@
 // which moves lead back. Immutable once built, so any number of threads may share it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -65,10 +66,17 @@ struct Group {
 
 class FreeMoves {
 public:
-    // The program lists groups: predicate, place, blocked_by_others, for each argument a list of objects, and a list of
-    // moves: schema, number of the precondition that says where the agent is, start, end. Throws an invalid_argument
-    // that says what does not fit the task, which must outlive this.
-    FreeMoves(const Task& task, std::span<const std::int32_t> program);
+    // Agents that share a predicate of places, and the schemas that shift them.
+    struct Description {
+        std::int32_t predicate = 0;
+        std::int32_t place = 0;
+        bool blocked_by_others = false;
+        std::vector<std::vector<Object>> objects;        // [arity]
+        std::vector<std::array<std::int32_t, 4>> moves;  // schema, precondition that says where they are, start, end
+    };
+
+    // Throws an invalid_argument that says what does not fit the task, which must outlive this.
+    FreeMoves(const Task& task, std::span<const Description> groups);
 
     const Task& task() const { return task_; }
     const std::vector<Group>& groups() const { return groups_; }
@@ -85,7 +93,7 @@ public:
     std::pair<std::size_t, std::size_t> row(const Move& move, std::int32_t class_number, Object place) const;
 
 private:
-    void read(std::span<const std::int32_t> program);
+    void read(const Description& given, Group& group) const;
     void add_move(Group& group, std::int32_t schema, std::int32_t literal, std::int32_t start, std::int32_t end) const;
     void build(Group& group) const;
     Condition condition_of(const Move& move, const Literal& literal) const;

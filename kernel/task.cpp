@@ -62,79 +62,34 @@ bool strictly_ascending(const Values& values) {
 
 }  // namespace
 
-// Reads the flat program of kernel_task.py.
-class Task::Program {
-public:
-    explicit Program(std::span<const std::int32_t> values) : values_(values) {}
-
-    std::int32_t next() {
-        if (at_ >= values_.size()) throw std::invalid_argument("task program ends early");
-        return values_[at_++];
-    }
-    std::size_t count() {
-        const std::int32_t value = next();
-        if (value < 0) throw std::invalid_argument("task program has a negative count");
-        if (static_cast<std::size_t>(value) > values_.size() - at_)
-            throw std::invalid_argument("task program ends early");
-        return static_cast<std::size_t>(value);
-    }
-    Literal literal() {
-        Literal result;
-        result.predicate = next();
-        result.positive = next() != 0;
-        result.terms.resize(count());
-        for (auto& term : result.terms) term = next();
-        return result;
-    }
-    std::vector<Literal> literals() {
-        std::vector<Literal> result(count());
-        for (auto& entry : result) entry = literal();
-        return result;
-    }
-    std::vector<std::int32_t> domains() {
-        std::vector<std::int32_t> result(count());
-        for (auto& entry : result) entry = next();
-        return result;
-    }
-    bool done() const { return at_ == values_.size(); }
-
-private:
-    std::span<const std::int32_t> values_;
-    std::size_t at_ = 0;
-};
-
-Task::Task(std::span<const std::int32_t> program, std::span<const std::int32_t> object_types,
-           std::span<const std::int32_t> arities, std::span<const std::uint8_t> fluents,
-           std::span<const Code> code_offsets, std::span<const std::int32_t> static_rows,
-           std::span<const std::int64_t> static_start)
+Task::Task(Lifted&& lifted, std::span<const std::int32_t> object_types, std::span<const std::int32_t> arities,
+           std::span<const std::uint8_t> fluents, std::span<const Code> code_offsets,
+           std::span<const std::int32_t> static_rows, std::span<const std::int64_t> static_start)
     : object_type(object_types.begin(), object_types.end()),
       arity(arities.begin(), arities.end()),
       fluent(fluents.begin(), fluents.end()),
       code_offset(code_offsets.begin(), code_offsets.end()) {
     check_atoms();
     for (std::int32_t n : arity) max_arity = std::max(max_arity, n);
-    Program reader(program);
-    types = reader.next();
+    types = lifted.types;
     for (std::int32_t type : object_type)
         if (type < 0 || type >= types) throw std::invalid_argument("task: type of an object out of range");
-    read_domains(reader);
-    read_nested(reader);
-    schemas.resize(reader.count());
-    for (Schema& schema : schemas) read_schema(reader, schema);
-    read_axioms(reader);
+    take_domains(std::move(lifted.domains));
+    take_nested(std::move(lifted.nested));
+    schemas = std::move(lifted.schemas);
+    for (Schema& schema : schemas) complete_schema(schema);
+    take_axioms(std::move(lifted.axioms));
     for (Schema& schema : schemas) mark_conditional(schema);
-    if (!reader.done()) throw std::invalid_argument("task program has values left over");
     find_constants();
     read_statics(static_rows, static_start);
 }
 
-void Task::read_domains(Program& reader) {
-    domains.resize(reader.count());
-    for (auto& domain : domains) {
+void Task::take_domains(std::vector<std::vector<Object>>&& members) {
+    for (std::vector<Object>& own : members) {
+        Domain& domain = domains.emplace_back();
+        domain.members = std::move(own);
         domain.allowed.assign(object_type.size(), 0);
-        domain.members.resize(reader.count());
-        for (auto& object : domain.members) {
-            object = reader.next();
+        for (Object object : domain.members) {
             if (object < 0 || object >= objects()) throw std::invalid_argument("task: object of a domain out of range");
             domain.allowed[static_cast<std::size_t>(object)] = 1;
         }
@@ -145,19 +100,11 @@ void Task::read_domains(Program& reader) {
         throw std::invalid_argument("task: the last domain does not hold all objects");
 }
 
-void Task::read_schema(Program& reader, Schema& schema) const {
-    schema.pattern.domains = reader.domains();
-    schema.pattern.literals = reader.literals();
+void Task::complete_schema(Schema& schema) const {
     check_pattern(schema.pattern);
     const std::size_t parameters = schema.pattern.domains.size();
-    schema.effects.resize(reader.count());
     schema.projected.assign(parameters, 0);
-    for (auto& effect : schema.effects) {
-        effect.when.domains = schema.pattern.domains;
-        for (std::int32_t domain : reader.domains()) effect.when.domains.push_back(domain);
-        effect.when.literals = reader.literals();
-        effect.adds = reader.literals();
-        effect.deletes = reader.literals();
+    for (const Effect& effect : schema.effects) {
         check_effect(effect);
         for (const Literal& literal : effect.adds)
             for (std::int32_t term : literal.terms)
@@ -168,15 +115,9 @@ void Task::read_schema(Program& reader, Schema& schema) const {
 }
 
 // A nested condition may hold earlier ones, so none holds itself.
-void Task::read_nested(Program& reader) {
-    const std::size_t total = reader.count();
-    nested.reserve(total);
-    for (std::size_t i = 0; i < total; ++i) {
-        Nested entry;
-        entry.positive = reader.next() != 0;
-        entry.shared = reader.count();
-        entry.pattern.domains = reader.domains();
-        entry.pattern.literals = reader.literals();
+void Task::take_nested(std::vector<Nested>&& entries) {
+    nested.reserve(entries.size());
+    for (Nested& entry : entries) {
         if (entry.shared > entry.pattern.domains.size())
             throw std::invalid_argument("task: a nested condition shares more variables than it has");
         check_pattern(entry.pattern);
@@ -186,28 +127,22 @@ void Task::read_nested(Program& reader) {
     }
 }
 
-void Task::read_axioms(Program& reader) {
+void Task::take_axioms(std::vector<Axiom>&& entries) {
     derived.assign(arity.size(), 0);
-    axioms.resize(reader.count());
+    axioms = std::move(entries);
     std::int32_t last = 0;
     for (Axiom& axiom : axioms) {
-        axiom.stratum = reader.next();
         if (axiom.stratum < last) throw std::invalid_argument("task: axioms are not ordered by stratum");
         last = axiom.stratum;
-        const std::int32_t predicate = reader.next();
-        if (predicate < 0 || predicate >= predicates() || !fluent[static_cast<std::size_t>(predicate)])
+        Literal& head = axiom.head.at(0);
+        if (head.predicate < 0 || head.predicate >= predicates() || !fluent[static_cast<std::size_t>(head.predicate)])
             throw std::invalid_argument("task: an axiom derives a predicate that is not fluent");
-        derived[static_cast<std::size_t>(predicate)] = 1;
-        axiom.body.domains = reader.domains();
-        axiom.body.literals = reader.literals();
+        derived[static_cast<std::size_t>(head.predicate)] = 1;
         check_pattern(axiom.body);
-        Literal head;
-        head.predicate = predicate;
-        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(predicate)]; ++i) head.terms.push_back(i);
+        for (std::int32_t i = 0; i < arity[static_cast<std::size_t>(head.predicate)]; ++i) head.terms.push_back(i);
         check_literal(head, axiom.body.domains.size());
         axiom.wanted.assign(axiom.body.domains.size(), 0);
         std::fill_n(axiom.wanted.begin(), head.terms.size(), std::uint8_t{1});
-        axiom.head.push_back(std::move(head));
     }
     for (const Schema& schema : schemas)
         for (const Effect& effect : schema.effects)

@@ -1,7 +1,7 @@
 // Task: the lifted task in the kernel's form: patterns, effects, and indices over the static atoms.
 //
-// Immutable once built, so any number of threads may share it. Built from one flat integer program written by
-// src/saltus/task/kernel_task.py, which describes the format.
+// Immutable once built, so any number of threads may share it. Built from what src/saltus/task/kernel_task.py
+// describes.
 #pragma once
 
 #include <cstdint>
@@ -112,10 +112,19 @@ struct Relation {
     const Object* row(std::int32_t i) const { return rows.data() + static_cast<std::ptrdiff_t>(i) * arity; }
 };
 
+// Conditions and effects of a task. Of axioms, only stratum, body and the predicate of the head are given.
+struct Lifted {
+    std::int32_t types = 0;
+    std::vector<std::vector<Object>> domains;  // ascending; the last one holds all objects
+    std::vector<Nested> nested;
+    std::vector<Schema> schemas;
+    std::vector<Axiom> axioms;
+};
+
 class Task {
 public:
-    Task(std::span<const std::int32_t> program, std::span<const std::int32_t> object_type,
-         std::span<const std::int32_t> arity, std::span<const std::uint8_t> fluent, std::span<const Code> code_offset,
+    Task(Lifted&& lifted, std::span<const std::int32_t> object_type, std::span<const std::int32_t> arity,
+         std::span<const std::uint8_t> fluent, std::span<const Code> code_offset,
          std::span<const std::int32_t> static_rows, std::span<const std::int64_t> static_start);
 
     std::int32_t objects() const { return static_cast<std::int32_t>(object_type.size()); }
@@ -149,7 +158,7 @@ public:
         return fluent[static_cast<std::size_t>(literal.predicate)] != 0;
     }
 
-    // Number of the domain of all objects; the program lists it last.
+    // Number of the domain of all objects.
     std::int32_t anything() const { return static_cast<std::int32_t>(domains.size()) - 1; }
 
     // Checks of input: each throws an invalid_argument that says what does not fit this task.
@@ -175,12 +184,10 @@ public:
     std::vector<Relation> statics;      // [predicates], empty for fluent ones
 
 private:
-    class Program;
-
-    void read_domains(Program& reader);
-    void read_nested(Program& reader);
-    void read_schema(Program& reader, Schema& schema) const;
-    void read_axioms(Program& reader);
+    void take_domains(std::vector<std::vector<Object>>&& members);
+    void take_nested(std::vector<Nested>&& entries);
+    void complete_schema(Schema& schema) const;
+    void take_axioms(std::vector<Axiom>&& entries);
     void find_strata();
     void mention(const Pattern& pattern, std::vector<std::uint8_t>& predicates) const;
     void mark_conditional(Schema& schema) const;

@@ -21,7 +21,24 @@ def read_atoms(
 class Task:
     def __init__(
         self,
-        program: NDArray[np.int32],
+        types: int,
+        domains: Sequence[Sequence[int]],
+        nested: Sequence[tuple[bool, int, Sequence[int], Sequence[tuple[int, bool, Sequence[int]]]]],
+        schemas: Sequence[
+            tuple[
+                Sequence[int],
+                Sequence[tuple[int, bool, Sequence[int]]],
+                Sequence[
+                    tuple[
+                        Sequence[int],
+                        Sequence[tuple[int, bool, Sequence[int]]],
+                        Sequence[tuple[int, bool, Sequence[int]]],
+                        Sequence[tuple[int, bool, Sequence[int]]],
+                    ]
+                ],
+            ]
+        ],
+        axioms: Sequence[tuple[int, int, Sequence[int], Sequence[tuple[int, bool, Sequence[int]]]]],
         object_type: NDArray[np.int32],
         arity: NDArray[np.int32],
         fluent: NDArray[np.uint8],
@@ -87,7 +104,11 @@ class Tree:
     def root(self) -> int: ...
 
 class FreeMoves:
-    def __init__(self, task: Task, program: NDArray[np.int32]) -> None: ...
+    def __init__(
+        self,
+        task: Task,
+        groups: Sequence[tuple[int, int, bool, Sequence[Sequence[int]], Sequence[tuple[int, int, int, int]]]],
+    ) -> None: ...
     @property
     def reversible(self) -> NDArray[np.uint8]: ...
     def walks_before(
@@ -116,8 +137,8 @@ def successor(task: Task, state: NDArray[np.int64], schema: int, arguments: NDAr
 def find_bindings(
     task: Task,
     state: NDArray[np.int64],
-    literals: NDArray[np.int32],
-    domains: NDArray[np.int32],
+    literals: Sequence[tuple[int, bool, Sequence[int]]],
+    domains: Sequence[int],
     limit: int,
     seed: int,
     steps: int,

@@ -29,7 +29,7 @@ from saltus.lookahead import (
     successor_state,
 )
 from saltus.lookahead.free_groups import candidates
-from saltus.lookahead.free_moves import FreeMoves, _program, canonical_state, find_free_moves, walks_before
+from saltus.lookahead.free_moves import FreeMoves, _entries, canonical_state, find_free_moves, walks_before
 from saltus.lookahead.free_reference import Places, is_reversible
 from saltus.lookahead.free_reference import walks_before as slow_walks_before
 from saltus.lookahead.spec import KINDS
@@ -170,7 +170,7 @@ def test_reversible(task: Task) -> None:
     """Which groups have a move that can be undone."""
     groups = candidates(task)
     assume(groups)
-    found = _kernel.FreeMoves(kernel_task(task), _program(groups)).reversible.tolist()
+    found = _kernel.FreeMoves(kernel_task(task), _entries(groups)).reversible.tolist()
     assert found == [is_reversible(task, group) for group in groups]
 
 

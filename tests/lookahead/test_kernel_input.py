@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -15,25 +16,62 @@ from saltus import _kernel
 from saltus.errors import ConfigurationError, UnsupportedError
 from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.lookahead.free_groups import candidates
-from saltus.lookahead.free_moves import _program
+from saltus.lookahead.free_moves import _entries
 from saltus.lookahead.search import _kernel_spec
 from saltus.task import Task
 from saltus.task.kernel_task import kernel_task, type_domains
 
 pytestmark = pytest.mark.kernel
 
+P_X = (0, True, (0,))
+
 # One predicate p/1, two objects, one schema with a parameter, precondition (p ?x), effect (not (p ?x)).
-PROGRAM = [1, 1, 2, 0, 1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0]
+PARTS: dict[str, Any] = {
+    "types": 1,
+    "domains": [[0, 1]],
+    "nested": [],
+    "schemas": [([0], [P_X], [([], [], [], [P_X])])],
+    "axioms": [],
+}
 
 # The same with a derived predicate d/1. Nested: no ?y with (p ?y) and not (= ?x ?y); some ?x with (p ?x) and the first
 # one. The precondition has the second one. Axioms: (d ?x) if (p ?x); (d ?x) if (p ?x), (d ?y) and the first one.
-NESTED = [2, *[0, 1, 2, 0, 0, 2, 0, 1, 1, 1, -1, 0, 2, 0, 1], *[1, 0, 1, 0, 2, 0, 1, 1, 0, -2, 0, 1, 0]]
-AXIOMS = [2, *[0, 1, 1, 0, 1, 0, 1, 1, 0], *[0, 1, 2, 0, 0, 3, 0, 1, 1, 0, 1, 1, 1, 1, -2, 0, 1, 0]]
-ADL_PROGRAM = [1, 1, 2, 0, 1, *NESTED, 1, 1, 0, 2, 0, 1, 1, 0, -3, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, *AXIOMS]
+ADL_PARTS: dict[str, Any] = {
+    "types": 1,
+    "domains": [[0, 1]],
+    "nested": [
+        (False, 1, [0, 0], [(0, True, (1,)), (-1, False, (0, 1))]),
+        (True, 0, [0], [P_X, (-2, False, (0,))]),
+    ],
+    "schemas": [([0], [P_X, (-3, False, ())], [([], [], [], [P_X])])],
+    "axioms": [(0, 1, [0], [P_X]), (0, 1, [0, 0], [P_X, (1, True, (1,)), (-2, False, (0,))])],
+}
 ADL_ARRAYS = {"arity": [1, 1], "fluent": [1, 1], "code_offset": [0, 2, 4], "static_start": [0, 0, 0, 0]}
 
 
-def small_task(program: list[int] | None = None, **changed: Any) -> _kernel.Task:
+def replaced(given: Any, change: Callable[[Any], Any | None]) -> Iterator[Any]:
+    """Copies with one number, or one list, replaced by what the change makes of it, unless that is nothing."""
+    if (made := change(given)) is not None:
+        yield made
+    if isinstance(given, dict):
+        for key, part in given.items():
+            yield from ({**given, key: new} for new in replaced(part, change))
+    elif isinstance(given, list | tuple):
+        for i, part in enumerate(given):
+            yield from (type(given)([*given[:i], new, *given[i + 1 :]]) for new in replaced(part, change))
+
+
+def number(value: int) -> Callable[[Any], Any | None]:
+    """A change of any number to another one."""
+    return lambda given: value if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def shorter(given: Any) -> Any | None:
+    """A list, or a tuple, without its last entry."""
+    return given[:-1] if isinstance(given, list | tuple) and given else None
+
+
+def small_task(parts: dict[str, Any] = PARTS, **changed: Any) -> _kernel.Task:
     """A kernel task, some arrays changed."""
     arrays: dict[str, Any] = {
         "object_type": np.zeros(2, np.int32),
@@ -45,29 +83,30 @@ def small_task(program: list[int] | None = None, **changed: Any) -> _kernel.Task
     }
     for name, values in changed.items():
         arrays[name] = np.array(values, arrays[name].dtype)
-    return _kernel.Task(np.array(PROGRAM if program is None else program, np.int32), **arrays)
+    return _kernel.Task(**parts, **arrays)
 
 
 def test_a_sound_task_is_built() -> None:
     assert _kernel.count_applicable(small_task(), np.array([1])).tolist() == [1]
 
 
-@pytest.mark.parametrize("position", range(len(PROGRAM)))
-@pytest.mark.parametrize("value", [-(2**31), -100, -2, 57, 2**31 - 1])
-def test_no_task_program_crashes(position: int, value: int) -> None:
-    """One wrong number anywhere: refused, or a task that can be used."""
-    program = list(PROGRAM)
-    program[position] = value
-    try:
-        task = small_task(program)
-    except ValueError:
-        return
-    _kernel.count_applicable(task, np.array([1]))
-    _kernel.applicable(task, np.array([1]), 100)
+@pytest.mark.parametrize("change", [*map(number, [-(2**31), -100, -2, 57, 2**31 - 1]), shorter])
+def test_no_description_of_a_task_crashes(change: Callable[[Any], Any | None]) -> None:
+    """One wrong number anywhere, or a short list: refused, or a task that can be used."""
+    refused = 0
+    for parts in replaced(PARTS, change):
+        try:
+            task = small_task(parts)
+        except (ValueError, TypeError):
+            refused += 1
+            continue
+        _kernel.count_applicable(task, np.array([1]))
+        _kernel.applicable(task, np.array([1]), 100)
+    assert refused > 4
 
 
 def test_a_sound_task_with_formulas_is_built() -> None:
-    task = small_task(ADL_PROGRAM, **ADL_ARRAYS)
+    task = small_task(ADL_PARTS, **ADL_ARRAYS)
     assert _kernel.derive(task, np.array([0, 1])).tolist() == [0, 1, 2, 3]
     assert _kernel.derive(task, np.array([1, 2])).tolist() == [1, 3]
     assert _kernel.count_applicable(task, np.array([1, 3])).tolist() == [1]
@@ -75,30 +114,19 @@ def test_a_sound_task_with_formulas_is_built() -> None:
     assert _kernel.successor(task, np.array([0, 1, 2, 3]), 0, np.array([0], np.int32)).tolist() == [1, 3]
 
 
-@pytest.mark.parametrize("position", range(len(ADL_PROGRAM)))
-@pytest.mark.parametrize("value", [-(2**31), -100, -4, -3, -2, 57, 2**31 - 1])
-def test_no_program_with_formulas_crashes(position: int, value: int) -> None:
-    program = list(ADL_PROGRAM)
-    program[position] = value
-    try:
-        task = small_task(program, **ADL_ARRAYS)
-    except ValueError:
-        return
-    state = _kernel.derive(task, np.array([1]))
-    _kernel.count_applicable(task, state)
-    _kernel.successor(task, state, 0, np.array([1], np.int32))
-
-
-@pytest.mark.parametrize("length", range(len(ADL_PROGRAM)))
-def test_a_short_program_with_formulas_is_refused(length: int) -> None:
-    with pytest.raises(ValueError, match="task"):
-        small_task(ADL_PROGRAM[:length], **ADL_ARRAYS)
-
-
-@pytest.mark.parametrize("length", range(len(PROGRAM)))
-def test_a_short_task_program_is_refused(length: int) -> None:
-    with pytest.raises(ValueError, match="task"):
-        small_task(PROGRAM[:length])
+@pytest.mark.parametrize("change", [*map(number, [-(2**31), -100, -4, -3, -2, 57, 2**31 - 1]), shorter])
+def test_no_description_with_formulas_crashes(change: Callable[[Any], Any | None]) -> None:
+    refused = 0
+    for parts in replaced(ADL_PARTS, change):
+        try:
+            task = small_task(parts, **ADL_ARRAYS)
+        except (ValueError, TypeError):
+            refused += 1
+            continue
+        state = _kernel.derive(task, np.array([1]))
+        if _kernel.count_applicable(task, state).size:
+            _kernel.successor(task, state, 0, np.array([1] * len(parts["schemas"][0][0]), np.int32))
+    assert refused > 10
 
 
 @pytest.mark.parametrize(
@@ -130,9 +158,8 @@ def test_arrays_that_do_not_fit_are_refused(changed: dict[str, list[int]]) -> No
 
 @pytest.mark.parametrize("rows", [[2], [-1], [1, 0], [0, 0]], ids=str)
 def test_static_atoms_are_checked(rows: list[int]) -> None:
-    program = [1, 1, 2, 0, 1, 0, 0, 0]
     with pytest.raises(ValueError, match="static"):
-        small_task(program, fluent=[0], static_rows=rows, static_start=[0, len(rows)])
+        small_task({**PARTS, "schemas": []}, fluent=[0], static_rows=rows, static_start=[0, len(rows)])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +214,7 @@ def test_codes_are_checked(codes: list[int]) -> None:
         lambda: _kernel.applicable(copy, state, 1),
         lambda: _kernel.pick_action(copy, state, 0, 0),
         lambda: _kernel.successor(copy, state, 0, np.zeros(2, np.int32)),
-        lambda: _kernel.find_bindings(copy, state, np.zeros(0, np.int32), np.zeros(0, np.int32), 1, 0, 1),
+        lambda: _kernel.find_bindings(copy, state, [], [], 1, 0, 1),
         lambda: _kernel.find_colours(copy, state, empty, empty),
         lambda: _kernel.Roles(copy, empty, empty, 0, 1).project(state),
         lambda: _kernel.lookahead_batch(
@@ -229,30 +256,26 @@ def test_static_atoms_in_a_state_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "variables"),
+    ("literals", "variables"),
     [
-        ([0], 0),
-        ([0, 1], 0),
-        ([0, 1, 2, 0], 1),
-        ([0, 1, -1], 0),
-        ([0, 1, 2**31 - 1, 0, 0], 1),
-        ([99, 1, 2, 0, 0], 1),
-        ([-2, 1, 2, 0, 0], 1),
-        ([0, 1, 1, 0], 1),
-        ([0, 1, 2, 0, 5], 1),
-        ([0, 1, 2, 0, ~99], 1),
+        ([(0, True, (0, 2**31 - 1))], 1),
+        ([(99, True, (0, 0))], 1),
+        ([(-2, True, (0, 0))], 1),
+        ([(0, True, (0,))], 1),
+        ([(0, True, (0, 5))], 1),
+        ([(0, True, (0, ~99))], 1),
         ([], 65),
     ],
     ids=str,
 )
-def test_conjunctions_are_checked(program: list[int], variables: int) -> None:
+def test_conjunctions_are_checked(literals: list[tuple[int, bool, tuple[int, ...]]], variables: int) -> None:
     task = rich_task()
     with pytest.raises(ValueError, match=r"find_bindings|literal"):
         _kernel.find_bindings(
             kernel_task(task),
             task.initial_state.codes,
-            np.array(program, np.int32),
-            np.full(variables, type_domains(task)[()], np.int32),
+            literals,
+            [type_domains(task)[()]] * variables,
             5,
             0,
             1000,
@@ -266,8 +289,8 @@ def test_domains_of_variables_are_checked(domain: int) -> None:
         _kernel.find_bindings(
             kernel_task(task),
             task.initial_state.codes,
-            np.zeros(0, np.int32),
-            np.array([domain], np.int32),
+            [],
+            [domain],
             5,
             0,
             1000,
@@ -446,17 +469,17 @@ def task_with_agents() -> Task:
     )
 
 
-def use_free_moves(task: Task, program: list[int]) -> str:
-    """Takes free moves by this program and uses them in every way: what became of it."""
+def use_free_moves(task: Task, groups: list[Any]) -> str:
+    """Takes free moves of these groups and uses them in every way: what became of it."""
     copy, state, goal = kernel_task(task), task.initial_state.codes, task.goal
     try:
-        moves = _kernel.FreeMoves(copy, np.array(program, np.int32))
-    except ValueError as error:
-        assert "free moves" in str(error)  # noqa: PT017
+        moves = _kernel.FreeMoves(copy, groups)
+    except (ValueError, TypeError) as error:
+        assert "free moves" in str(error) or "incompatible" in str(error)  # noqa: PT017
         return "refused"
-    assert len(moves.reversible) == program[0]
+    assert len(moves.reversible) == len(groups)
     moves.canonical_state(state, goal.positive, goal.negative)
-    rng = random.Random(len(program))
+    rng = random.Random(len(groups))
     for number, schema in enumerate(task.schemas):
         arguments = np.array([rng.randrange(len(task.objects)) for _ in schema.parameters], np.int32)
         try:
@@ -471,50 +494,48 @@ def use_free_moves(task: Task, program: list[int]) -> str:
 
 def test_sound_free_moves_are_taken() -> None:
     task = task_with_agents()
-    program = _program(candidates(task)).tolist()
-    assert program[0] == 3
-    assert use_free_moves(task, program) == "taken"
+    groups = _entries(candidates(task))
+    assert len(groups) == 3
+    assert use_free_moves(task, groups) == "taken"
 
 
 @pytest.mark.parametrize("value", [-(2**31), -1, 0, 1, 2, 3, 5, 8, 57, 2**31 - 1])
-def test_no_program_of_free_moves_crashes(value: int) -> None:
+def test_no_wrong_number_in_free_moves_crashes(value: int) -> None:
     """One wrong number anywhere: refused, or free moves that can be used."""
     task = task_with_agents()
-    program = _program(candidates(task)).tolist()
-    became = [use_free_moves(task, [*program[:i], value, *program[i + 1 :]]) for i in range(len(program))]
+    became = [use_free_moves(task, groups) for groups in replaced(_entries(candidates(task)), number(value))]
     assert "refused" in became
     assert "taken" in became or not 0 <= value <= 5
 
 
-def test_short_and_long_programs_of_free_moves_are_refused() -> None:
+def test_short_lists_of_free_moves_do_not_crash() -> None:
+    """Fewer groups or objects are free moves as well; fewer arguments or parts of a move are refused."""
     task = task_with_agents()
-    program = _program(candidates(task)).tolist()
-    for wrong in (*(program[:length] for length in range(len(program))), [*program, 0], []):
-        assert use_free_moves(task, wrong) == "refused" or wrong == [0]
+    became = [use_free_moves(task, groups) for groups in replaced(_entries(candidates(task)), shorter)]
+    assert {*became} == {"taken", "refused"}
 
 
-def test_no_mutated_program_of_free_moves_crashes() -> None:
-    """Numbers changed, left out, put in, groups repeated: all kinds of tasks."""
+def test_no_mutated_free_moves_crash() -> None:
+    """Numbers changed, lists shortened, groups repeated: all kinds of tasks."""
     rng = random.Random(5)
     tasks = [task for task in (random_move_task(seed) for seed in range(12)) if candidates(task)]
     became = []
     for _ in range(400):
         task = rng.choice(tasks)
-        program = _program(candidates(task)).tolist()
+        groups = _entries(candidates(task))
         if rng.random() < 0.2:  # every group twice, perhaps with another place
-            program = [2 * program[0], *program[1:], *program[1:]]
+            groups = [*groups, *groups]
         for _ in range(rng.randint(0, 3)):
-            i = rng.randrange(1, len(program))
-            cut, values = rng.choice([(1, 1), (1, 1), (1, 1), (1, 0), (0, 1)])
-            program[i : i + cut] = rng.choices([0, 1, 2, 3, 4, 5, 7, 9, -1], k=values)
-        became.append(use_free_moves(task, program))
+            change = rng.choice([*map(number, [0, 1, 2, 3, 4, 5, 7, 9, -1]), shorter])
+            groups = rng.choice([*replaced(groups, change)] or [groups])
+        became.append(use_free_moves(task, groups))
     assert min(became.count("taken"), became.count("refused")) > 20
 
 
 def test_free_moves_check_what_they_are_given() -> None:
     task, other = task_with_agents(), rich_task()
     copy, state = kernel_task(task), task.initial_state.codes
-    moves = _kernel.FreeMoves(copy, _program(candidates(task)))
+    moves = _kernel.FreeMoves(copy, _entries(candidates(task)))
     empty, pair = np.zeros(0, np.int64), np.zeros(2, np.int32)
     for codes in ([10**9], [5, 2], [-1], [3, 3]):
         wrong = np.array(codes, np.int64)

@@ -19,7 +19,7 @@ from saltus.lookahead.supplies import with_quotas
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.formulas import MAX_VARIABLES
-from saltus.task.kernel_task import kernel_task, literal_program, type_domains
+from saltus.task.kernel_task import entries, kernel_task, type_domains
 
 NO_LIMIT = 2**62
 
@@ -124,18 +124,18 @@ class Conjunction:
         if types is not None and len(types) != self.variables:
             raise InputError(f"conjunction has {self.variables} variables, but types for {len(types)}")
         self._task = kernel_task(task)
-        self._program = np.array(literal_program(literals), np.int32)
+        self._entries = entries(literals)
         known = type_domains(task)
         wanted: list[tuple[int, ...]] = [()] * self.variables if types is None else [(number,) for number in types]
         for entry in wanted:
             if entry not in known:
                 raise InputError(f"unknown type {entry[0]} in a conjunction: the task has {len(task.types)} types")
-        self._domains = np.array([known[entry] for entry in wanted], np.int32)
+        self._domains = [known[entry] for entry in wanted]
 
     def find(self, state: State, *, limit: int = 1, seed: int = 0, max_steps: int = 1_000_000) -> NDArray[np.int32]:
         """Bindings, as `find_bindings` returns them."""
         found, flat = _kernel.find_bindings(
-            self._task, state.codes, self._program, self._domains, limit, seed, max_steps
+            self._task, state.codes, self._entries, self._domains, limit, seed, max_steps
         )
         return flat.reshape(found, self.variables)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from saltus.lookahead.free_groups import Group, Move, candidates
 from saltus.task import Action, Goal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.kernel_task import kernel_task
+
+_Entry: TypeAlias = tuple[int, int, bool, list[list[int]], list[tuple[int, int, int, int]]]
+"""A group as the kernel reads it: predicate, place, blocked by others, objects of every argument, moves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,7 @@ def find_free_moves(task: Task) -> FreeMoves | None:
 def restrict_moves(moves: FreeMoves, task: Task, objects: NDArray[np.int32]) -> FreeMoves:
     """The free moves of a task among some of its objects, for the task (`task`) that has only these."""
     groups = tuple(replace(group, objects=tuple(mask[objects] for mask in group.objects)) for group in moves.groups)
-    return FreeMoves(groups, _kernel.FreeMoves(kernel_task(task), _program(groups)))
+    return FreeMoves(groups, _kernel.FreeMoves(kernel_task(task), _entries(groups)))
 
 
 def walks_before(task: Task, state: State, action: Action) -> list[Action]:
@@ -93,24 +97,25 @@ def _find(task: Task) -> FreeMoves | None:
     if not groups:
         return None
     known = kernel_task(task)
-    copy = _kernel.FreeMoves(known, _program(groups))
+    copy = _kernel.FreeMoves(known, _entries(groups))
     free = [group for group, reversible in zip(groups, copy.reversible.tolist(), strict=True) if reversible]
     if len(free) < len(groups):
-        copy = _kernel.FreeMoves(known, _program(free))
+        copy = _kernel.FreeMoves(known, _entries(free))
     return FreeMoves(tuple(free), copy) if free else None
 
 
-def _program(groups: Sequence[Group]) -> NDArray[np.int32]:
-    """Groups as the kernel reads them; a list is its length followed by its entries."""
-    program = [len(groups)]
-    for group in groups:
-        program += [group.predicate, group.place, int(group.blocked_by_others)]
-        for mask in group.objects:
-            program += [int(mask.sum()), *np.flatnonzero(mask).tolist()]
-        program.append(len(group.moves))
-        for move in group.moves:
-            program += [move.schema, move.literal, move.start, move.end]
-    return np.array(program, np.int32)
+def _entries(groups: Sequence[Group]) -> list[_Entry]:
+    """Groups as the kernel reads them."""
+    return [
+        (
+            group.predicate,
+            group.place,
+            group.blocked_by_others,
+            [np.flatnonzero(mask).tolist() for mask in group.objects],
+            [(move.schema, move.literal, move.start, move.end) for move in group.moves],
+        )
+        for group in groups
+    ]
 
 
 _FREE_MOVES = PerObject(_find)

@@ -1,13 +1,12 @@
 """Stage `task`: the kernel's copy of a task, made once per task.
 
-The kernel reads one flat program of integers. A list is its length followed by its entries:
+The kernel is given tuples, lists of tuples, and arrays:
 
-    program    number of types, list of domains, list of nested conditions, list of schemas, list of axioms
     domain     list of objects; the last domain holds all objects
     schema     list of the parameters' domains, precondition, list of effects
     effect     list of the domains of its own variables, condition, adds, deletes
     condition  list of literals, as are precondition, adds and deletes
-    literal    predicate, sign, list of terms
+    literal    predicate, sign, terms
     nested     sign, number of shared variables, list of the domains of all its variables, condition
     axiom      stratum, predicate, list of the variables' domains, condition
 
@@ -18,7 +17,7 @@ variables that it shares with its surroundings. They are its own first variables
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -51,31 +50,29 @@ def derive(task: Task, state: State) -> State:
     return State(_kernel.derive(kernel_task(task), state.codes))
 
 
-def literal_program(literals: Iterable[Literal]) -> list[int]:
-    """Literals, without their number, as the kernel reads them."""
-    program: list[int] = []
-    for literal in literals:
-        program += [literal.predicate, int(literal.positive), len(literal.terms), *literal.terms]
-    return program
+Entry: TypeAlias = tuple[int, bool, tuple[int, ...]]
+"""A literal as the kernel reads it: predicate, sign, terms."""
 
 
-class _Program:
+def entries(literals: Iterable[Literal]) -> list[Entry]:
+    """Literals as the kernel reads them."""
+    return [(literal.predicate, literal.positive, literal.terms) for literal in literals]
+
+
+class _Conditions:
     """Conditions as the kernel reads them; collects the nested ones."""
 
     def __init__(self, domain_number: dict[tuple[int, ...], int]) -> None:
         self.domain_number = domain_number
         self.everything = len(domain_number)
-        self.nested: list[list[int]] = []
+        self.nested: list[tuple[bool, int, list[int], list[Entry]]] = []
 
     def domains(self, types: Iterable[tuple[int, ...]]) -> list[int]:
-        return _listed(self.domain_number[entry] for entry in types)
+        return [self.domain_number[entry] for entry in types]
 
-    def condition(self, literals: Sequence[Literal], nested: Sequence[Exists], count: int) -> list[int]:
+    def condition(self, literals: Sequence[Literal], nested: Sequence[Exists], count: int) -> list[Entry]:
         """A condition over `count` variables."""
-        return self._literals([*literals, *(self._reference(entry, count) for entry in nested)])
-
-    def _literals(self, literals: Sequence[Literal]) -> list[int]:
-        return [len(literals), *literal_program(literals)]
+        return entries([*literals, *(self._reference(entry, count) for entry in nested)])
 
     def _reference(self, condition: Exists, count: int) -> Literal:
         """The literal that stands for a nested condition below `count` variables."""
@@ -88,10 +85,9 @@ class _Program:
             Literal(entry.predicate, tuple(number[t] if t >= 0 else t for t in entry.terms), entry.positive)
             for entry in (*condition.literals, *inner)
         ]
-        domains = [self.everything] * len(shared) + [self.domain_number[types] for types in condition.variables]
+        domains = [self.everything] * len(shared) + self.domains(condition.variables)
         assert len(domains) == total
-        program = [int(condition.positive), len(shared), *_listed(domains), *self._literals(literals)]
-        self.nested.append(program)
+        self.nested.append((condition.positive, len(shared), domains, entries(literals)))
         return Literal(NESTED - (len(self.nested) - 1), tuple(shared), False)
 
 
@@ -117,33 +113,40 @@ def _build(task: Task) -> _Copy:
     domain_number: dict[tuple[int, ...], int] = {}
     for types in (*_all_types(task), *((number,) for number in range(len(task.types)))):
         domain_number.setdefault(types, len(domain_number))
-    parts = _Program(domain_number)
-    schemas: list[int] = []
+    parts = _Conditions(domain_number)
+    schemas = []
     for schema in task.schemas:
         count = len(schema.parameters)
-        schemas += parts.domains(schema.parameters)
-        schemas += parts.condition(schema.precondition, schema.nested, count)
-        schemas.append(len(schema.effects))
-        for effect in schema.effects:
-            schemas += parts.domains(effect.variables)
-            schemas += parts.condition(effect.condition, effect.nested, count + len(effect.variables))
-            schemas += parts.condition(effect.adds, (), 0)
-            schemas += parts.condition(effect.deletes, (), 0)
-    axioms: list[int] = []
-    for axiom in task.axioms:
-        axioms += [axiom.stratum, axiom.predicate, *parts.domains(axiom.variables)]
-        axioms += parts.condition(axiom.condition, axiom.nested, len(axiom.variables))
-    program = [len(task.types), len(domain_number) + 1]
-    for types in domain_number:
-        program += _listed(task.objects_of(types).tolist())
-    program += _listed(range(len(task.objects)))
-    program += [len(parts.nested), *(value for entry in parts.nested for value in entry)]
-    program += [len(task.schemas), *schemas, len(task.axioms), *axioms]
+        precondition = parts.condition(schema.precondition, schema.nested, count)
+        effects = [
+            (
+                parts.domains(effect.variables),
+                parts.condition(effect.condition, effect.nested, count + len(effect.variables)),
+                entries(effect.adds),
+                entries(effect.deletes),
+            )
+            for effect in schema.effects
+        ]
+        schemas.append((parts.domains(schema.parameters), precondition, effects))
+    axioms = [
+        (
+            axiom.stratum,
+            axiom.predicate,
+            parts.domains(axiom.variables),
+            parts.condition(axiom.condition, axiom.nested, len(axiom.variables)),
+        )
+        for axiom in task.axioms
+    ]
+    domains = [task.objects_of(types).tolist() for types in domain_number]
     rows = [atoms.ravel() for atoms in task.static_atoms]
     starts = np.cumsum([0, *(len(flat) for flat in rows)])[: len(rows)]
     sizes = [len(atoms) for atoms in task.static_atoms]
     copy = _kernel.Task(
-        np.array(program, np.int32),
+        len(task.types),
+        [*domains, list(range(len(task.objects)))],
+        parts.nested,
+        schemas,
+        axioms,
         task.object_type,
         task.arity,
         task.fluent.astype(np.uint8),
@@ -155,8 +158,3 @@ def _build(task: Task) -> _Copy:
 
 
 _COPIES = PerObject(_build)
-
-
-def _listed(values: Iterable[int]) -> list[int]:
-    entries = list(values)
-    return [len(entries), *entries]

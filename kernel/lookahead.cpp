@@ -4,7 +4,6 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "interrupt.hpp"
 #include "parallel.hpp"
 #include "width_search.hpp"
 
@@ -35,16 +34,8 @@ Tree lookahead(const Situation& situation, const Spec& spec) {
 
 std::vector<Tree> lookahead_batch(std::span<const Situation> situations, const Spec& spec, std::int32_t threads) {
     std::vector<Tree> trees(situations.size());
-    Interrupt* const interrupt = Interrupt::current();
-    auto look = [&](std::size_t i) {
-        const Interrupt::Scope scope(interrupt);
-        trees[i] = lookahead(situations[i], spec);
-    };
-    // Only the calling thread may ask for signals, so it does while it waits for the others.
-    auto wait = [&] {
-        if (interrupt != nullptr) interrupt->check();
-    };
-    run_parallel(situations.size(), static_cast<std::size_t>(std::max(1, threads)), look, wait);
+    run_parallel(situations.size(), static_cast<std::size_t>(std::max(1, threads)),
+                 [&](std::size_t i) { trees[i] = lookahead(situations[i], spec); });
     return trees;
 }
 

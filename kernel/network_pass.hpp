@@ -15,17 +15,13 @@ namespace saltus {
 // Calls body(i) for every i below `count`, on several threads if there are, and listens to interrupts.
 template <typename Body>
 void for_all(std::int64_t count, std::int32_t threads, Body&& body) {
-    auto check = [] {
-        if (Interrupt* interrupt = Interrupt::current()) interrupt->check();
-    };
     if (threads > 1 && count > 1) {
-        run_parallel(
-            static_cast<std::size_t>(count), static_cast<std::size_t>(threads),
-            [&](std::size_t i) { body(static_cast<std::int64_t>(i)); }, check);
+        run_parallel(static_cast<std::size_t>(count), static_cast<std::size_t>(threads),
+                     [&](std::size_t i) { body(static_cast<std::int64_t>(i)); });
     } else {
         for (std::int64_t i = 0; i < count; ++i) body(i);
     }
-    check();
+    if (Interrupt* interrupt = Interrupt::current()) interrupt->check();
 }
 
 inline std::int64_t tile_count(std::int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }

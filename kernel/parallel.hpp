@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace saltus {
 
 // Number of threads worth starting: no more than the machine runs at once.
@@ -20,11 +22,12 @@ inline std::size_t useful_threads(std::size_t wanted) {
     return std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
 }
 
-// Calls body(i) for every i below `count`, on the calling thread and up to `threads` - 1 others. While the calling
-// thread waits for the others, it calls wait() from time to time. The first exception ends the job and is rethrown
-// here. If no thread can be started, the calling thread does all the work.
-template <typename Body, typename Wait>
-void run_parallel(std::size_t count, std::size_t threads, Body&& body, Wait&& wait) {
+// Calls body(i) for every i below `count`, on the calling thread and up to `threads` - 1 others. All of them listen to
+// the calling thread's interrupt; only that thread may ask for signals, so it does while it waits for the others. The
+// first exception ends the job and is rethrown here. If no thread can be started, the calling thread does all the work.
+template <typename Body>
+void run_parallel(std::size_t count, std::size_t threads, Body&& body) {
+    Interrupt* const interrupt = Interrupt::current();
     std::atomic<std::size_t> next{0};
     std::atomic<bool> failed{false};
     std::exception_ptr failure;
@@ -49,7 +52,10 @@ void run_parallel(std::size_t count, std::size_t threads, Body&& body, Wait&& wa
         others.reserve(most);
         while (others.size() + 1 < most)
             others.emplace_back([&] {
-                work();
+                {
+                    const Interrupt::Scope scope(interrupt);
+                    work();
+                }
                 const std::lock_guard lock(mutex);
                 ++done;
                 change.notify_one();
@@ -61,16 +67,13 @@ void run_parallel(std::size_t count, std::size_t threads, Body&& body, Wait&& wa
     for (std::unique_lock lock(mutex); done < others.size();) {
         if (change.wait_for(lock, std::chrono::milliseconds(20)) == std::cv_status::no_timeout) continue;
         lock.unlock();
-        guarded(wait);
+        guarded([&] {
+            if (interrupt != nullptr) interrupt->check();
+        });
         lock.lock();
     }
     for (std::thread& thread : others) thread.join();
     if (failure) std::rethrow_exception(failure);
-}
-
-template <typename Body>
-void run_parallel(std::size_t count, std::size_t threads, Body&& body) {
-    run_parallel(count, threads, body, [] {});
 }
 
 }  // namespace saltus

@@ -245,7 +245,8 @@ def mutate_tensors(rng: random.Random, content: bytes, corpus: Sequence[bytes]) 
     assert isinstance(metadata, dict)
     if kind < 0.75:
         for key, text in metadata.items():
-            metadata[key] = json.dumps(change_values(rng, json.loads(text)))
+            if text.startswith("{"):  # a checksum is not
+                metadata[key] = json.dumps(change_values(rng, json.loads(text)))
     elif kind < 0.85:
         for key, text in metadata.items():
             metadata[key] = mutated(rng, text.encode(), [text.encode()], JSON_LINES).decode("utf-8", "replace")

@@ -181,7 +181,7 @@ def from_older(values: dict[str, Any]) -> dict[str, Any]:
             return {key: value for key, value in entry.items() if key != "start"}
 
         def newer_round(entry: dict[str, Any]) -> dict[str, Any]:
-            targets = {name: entry["targets"][name] for name in trained(entry["targets"])}
+            targets = {name: amount for name, amount in entry["targets"].items() if not starts.get(name)}
             return {**entry, "targets": targets, "done": trained(entry["done"]), "dropped": trained(entry["dropped"])}
 
         return {
@@ -192,7 +192,7 @@ def from_older(values: dict[str, Any]) -> dict[str, Any]:
             "rounds": [newer_round(entry) for entry in values["rounds"] if entry["kind"] in KINDS],
             "finished": trained(values["finished"]),
             "stable": trained(values["stable"]),
-            "failed": {name: values["failed"][name] for name in trained(values["failed"])},
+            "failed": {name: reason for name, reason in values["failed"].items() if not starts.get(name)},
             "winner": first(values["winner"]),
             "placings": [entry for entry in values.get("placings", []) if not starts.get(entry["run"])],
         }

@@ -30,19 +30,19 @@ void make_graph_task(GraphTask* self, const Task& task, Input<std::int64_t> type
     new (self) GraphTask{&task, copy(type_offset), copy(type_object)};
 }
 
-// Queries and the arrays that they view. Every query is (task, state, positive goals, negative goals, the tree's ten
+// Queries and the arrays that they view. Every query is (task, state, positive goals, negative goals, the tree's nine
 // arrays in the order of GraphQuery).
 class GraphQueries {
 public:
     explicit GraphQueries(const nb::list& queries) {
         wide_.reserve(8 * queries.size());
-        narrow_.reserve(5 * queries.size());
+        narrow_.reserve(4 * queries.size());
         for (nb::handle entry : queries) {
             const auto query = nb::cast<nb::tuple>(entry);
-            if (query.size() != 14) throw nb::value_error("a query has fourteen parts");
+            if (query.size() != 13) throw nb::value_error("a query has thirteen parts");
             asked_.push_back({&nb::cast<const GraphTask&>(query[0]), wide(query[1]), wide(query[2]), wide(query[3]),
-                              narrow(query[4]), narrow(query[5]), narrow(query[6]), narrow(query[7]), wide(query[8]),
-                              narrow(query[9]), wide(query[10]), wide(query[11]), wide(query[12]), wide(query[13])});
+                              narrow(query[4]), narrow(query[5]), narrow(query[6]), wide(query[7]), narrow(query[8]),
+                              wide(query[9]), wide(query[10]), wide(query[11]), wide(query[12])});
         }
     }
     std::span<const GraphQuery> asked() const { return asked_; }

@@ -68,8 +68,7 @@ void check_arities(const RelationTables& tables, const Task& task) {
 void check_query(const RelationTables& tables, const GraphQuery& query) {
     const Task& task = *query.task->task;
     const std::size_t nodes = query.nodes();
-    require(nodes > 0 && query.depth.size() == nodes && query.schema.size() == nodes,
-            "tree arrays differ in length");
+    require(nodes > 0 && query.depth.size() == nodes && query.schema.size() == nodes, "tree arrays differ in length");
     require(tables.predicates() <= index(task.predicates()) && tables.of_schema.size() == task.schemas.size() &&
                 tables.of_type.size() + 1 == query.task->type_offset.size(),
             "task and vocabulary are of different domains");

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 import pytest
+from tests.conftest import ROOT
 from tests.test_stages import MODULES, PACKAGE, stage_of, tree_of
 
 WALLS = {
@@ -85,3 +86,23 @@ def test_only_these_modules(name: str) -> None:
 def test_the_rule_can_fail(name: str, text: str, is_used: bool) -> None:
     assert (users({"learn/other.py": ast.parse(text)}, name) == {"learn/other.py"}) is is_used
     assert "learn/other.py" not in WALLS[name]
+
+
+GROUNDING = {
+    "GroundActions()": {"lookahead/actions.py", "lookahead/frozen.py"},
+    "reachable_actions()": {"policy/relaxed.py"},
+}
+"""The kernel's grounder, and who asks it for the actions of a task; the twin in Python is `relaxed_reference.py`."""
+
+
+@pytest.mark.parametrize("name", sorted(GROUNDING))
+def test_only_the_kernel_grounds(name: str) -> None:
+    everything = {str(path.relative_to(PACKAGE)): tree_of(path) for path in MODULES}
+    assert users(everything, name) - {"policy/relaxed_reference.py"} == GROUNDING[name]
+
+
+def test_the_kernel_has_one_grounder() -> None:
+    """One file lists ground actions; who needs them is given what it made."""
+    sources = {path.name: path.read_text() for path in (ROOT / "kernel").glob("*.cpp")}
+    assert {name for name, text in sources.items() if "GroundActions::GroundActions(" in text} == {"ground.cpp"}
+    assert not {"negation.cpp"} & sources.keys()

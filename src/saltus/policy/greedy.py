@@ -76,8 +76,8 @@ class GreedyRollout:
 
     @property
     def best_nodes(self) -> list[SearchNode]:
-        """The search nodes of its best decisions, if it is in doubt."""
-        if self.search is None or not (self.has_stalled or self.is_in_doubt) or not self.sees_all:
+        """The search nodes of its best decisions, if it has stalled."""
+        if self.search is None or not self.has_stalled or not self.sees_all:
             return []
         return [self.search.nodes[number] for number in self.stall.best_decisions]
 

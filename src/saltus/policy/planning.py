@@ -222,10 +222,10 @@ class _Planning:
                 if not self._goes_on(ending):
                     return
                 self.now = replace(self.now, outcome=None, detail="")
-                self.portfolio.join()
+                self.portfolio.join(ended=True)
                 self.portfolio.leave(GREEDY)
             elif self.greedy.is_in_doubt:
-                self.portfolio.join()
+                self.portfolio.join(ended=False)
             limit = self._limit()
             if limit is not None:
                 yield limit
@@ -282,7 +282,8 @@ class _Planning:
 
     def _has_proof(self) -> bool:
         """Whether the search around the policy has ended and shown that there is no plan."""
-        has_ended = self.portfolio.has_joined and self.portfolio.searcher(SEARCH) is None and not self.expired()
+        has_begun = SEARCH in self.portfolio.joined
+        has_ended = has_begun and self.portfolio.searcher(SEARCH) is None and not self.expired()
         return has_ended and not self.around.incomplete
 
     def _exhausted(self) -> str:

@@ -2,9 +2,9 @@
 
 A searcher does its work piece by piece: the greedy rollout, the policy goal by goal, the search around the policy, the
 search by goals, relaxed plans. The table `MEMBERS` says what a unit of each one's work counts, so that equal amounts
-take about the same time. They join the rollout as soon as it is in doubt, or has ended. The rule is that of alternating
-open lists: the one with the least effort so far, the work that comes next included, goes next; of equals, the first.
-Work is counted rather than timed, so that plans do not depend on the machine.
+take about the same time, and whether it joins the rollout as soon as that is in doubt or when it has ended. The rule is
+that of alternating open lists: the one with the least effort so far, the work that comes next included, goes next; of
+equals, the first. Work is counted rather than timed, so that plans do not depend on the machine.
 
 Another searcher is one class with the members of `Searcher`, and one line of the table.
 """
@@ -86,12 +86,15 @@ class Member:
     """Effort of a unit of work: on a CPU, equal effort takes about equal time."""
     make: Callable[[Scene], Searcher | None]
     """The searcher; None if there is nothing that it could do."""
+    waits: bool = True
+    """Whether it joins when the rollout has ended; otherwise as soon as the rollout is in doubt. A piece of work of a
+    search may take long where nearly all that it could go on with is a dead end."""
     lead: float = 1.0
     """How many times as much work it may do while it has reached more goals than all others."""
 
 
 def _around(scene: Scene) -> Searcher:
-    """From the best states of a rollout in doubt, or from that where a limit cut it off, and then from everywhere."""
+    """From the best states of a stalled rollout, or from that where a limit cut it off, and then from everywhere."""
     best = scene.greedy.best_nodes
     scene.around.prefer(best)
     return SearchAround(scene.around, None if best else scene.greedy.undecided)
@@ -124,9 +127,9 @@ def _relaxed_plans(scene: Scene) -> Searcher:
 
 MEMBERS = (
     Member(SEARCH, 1.0, _around),
-    Member(GOAL_BY_GOAL, 1.0, _goal_by_goal, lead=4.0),
+    Member(GOAL_BY_GOAL, 1.0, _goal_by_goal, waits=False, lead=4.0),
     Member(GOAL_SEARCH, 0.1, _goal_search),
-    Member(RELAXED_SEARCH, 1e-4, _relaxed_plans),
+    Member(RELAXED_SEARCH, 1e-4, _relaxed_plans, waits=False),
 )
 """Who joins the greedy rollout, whose states count 1."""
 
@@ -154,22 +157,26 @@ class Portfolio:
         self.scene = scene
         self.members = members
         self.solution: list[Action] | None = None
-        self.has_joined = False
-        """Whether others have joined the rollout."""
+        self.joined: set[str] = set()
+        """Names of those who have joined the rollout."""
         greedy = scene.greedy
         self._playing = [_Playing(Member(GREEDY, 1.0, lambda scene: scene.greedy), greedy, greedy.run())]
 
-    def join(self) -> None:
-        """Takes in all others, once; from then on effort counts."""
-        if self.has_joined:
-            return
-        self.has_joined = True
-        for entry in self._playing:
-            entry.effort = 0.0
+    def join(self, *, ended: bool) -> None:
+        """Takes in those who join a rollout in doubt, or all once it has `ended`; each once, with as much effort as the
+        rollout has made since the first of them joined."""
+        if not self.joined:
+            for entry in self._playing:
+                entry.effort = 0.0
+        effort = next((entry.effort for entry in self._playing if entry.member.name == GREEDY), 0.0)
         for member in self.members:
-            searcher = member.make(self.scene)
-            if searcher is not None:
-                self._playing.append(_Playing(member, searcher, searcher.run()))
+            if member.name not in self.joined and (ended or not member.waits):
+                self.joined.add(member.name)
+                searcher = member.make(self.scene)
+                if searcher is not None:
+                    self._playing.append(_Playing(member, searcher, searcher.run(), effort))
+        order = [GREEDY, *(member.name for member in self.members)]
+        self._playing.sort(key=lambda entry: order.index(entry.member.name))
 
     def leave(self, name: str) -> None:
         """A searcher takes no longer part."""

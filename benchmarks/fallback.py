@@ -30,7 +30,7 @@ from saltus.errors import SaltusError
 from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.policy import GoalCountPolicy, JumpSearch, plan_stepwise
 from saltus.policy.catalogue import FALLBACK_PLAY, FALLBACK_TREES
-from saltus.policy.search import WEIGHTS
+from saltus.policy.values import WEIGHTS
 from saltus.task import load
 
 VERSION = re.compile(r"(-renamed)?(-(opt|sat|mco|agl)?\d\d(-(strips|adl))?)?$")

@@ -18,12 +18,12 @@ from tests.tasks import domain_of, task_of
 from saltus.domains import DOMAINS, generate_problem
 from saltus.lookahead import PlaySpec, Situation, TreeSpec, lookahead
 from saltus.policy import GoalCountPolicy, Limits, Outcome
-from saltus.policy.goal_by_goal import MOST_IN_VAIN, Beginning, GoalByGoal, held
-from saltus.policy.greedy import IN_DOUBT
+from saltus.policy.goal_by_goal import Beginning, GoalByGoal, held
 from saltus.policy.planning import plan_of, plan_stepwise
 from saltus.policy.portfolio import GOAL_BY_GOAL
 from saltus.policy.rollout import Decision
-from saltus.policy.sight import MOST_JUMPS, missing_literals, with_more
+from saltus.policy.sight import missing_literals, with_more
+from saltus.policy.values import IN_DOUBT, MOST_IN_VAIN, MOST_JUMPS
 from saltus.task import Action, Goal, State, Task, validate
 
 FLAT = TreeSpec(kind="flat")

@@ -33,7 +33,7 @@ from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import EXIT_CODES, PROTOCOLS
 from saltus.policy.planning import NO_LIMITS
 from saltus.policy.portfolio import GOAL_SEARCH, MEMBERS
-from saltus.policy.search import WEIGHTS
+from saltus.policy.values import WEIGHTS
 from saltus.task import Plan, State, Task, validate
 from saltus.task.reference import successor
 

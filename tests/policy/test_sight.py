@@ -18,7 +18,8 @@ from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec
 from saltus.policy import Limits, Outcome, play
 from saltus.policy.rollout import Ending, run_rollout
-from saltus.policy.sight import MOST_JUMPS, GoalsInSight, missing_literals
+from saltus.policy.sight import GoalsInSight, missing_literals
+from saltus.policy.values import MOST_JUMPS
 from saltus.task import Goal, State, Task, validate
 
 

@@ -14,7 +14,8 @@ from tests.policy.test_planning import Named, last, roads
 
 from saltus.policy import GoalCountPolicy, Limits, Outcome, Progress, plan_stepwise
 from saltus.policy.planning import NO_LIMITS
-from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT, Stall
+from saltus.policy.stall import Stall
+from saltus.policy.values import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
 from saltus.task import Plan, Task, validate
 
 DECISIONS = st.lists(st.tuples(st.integers(0, 4), st.floats(-9, 0)), max_size=30)

@@ -15,14 +15,10 @@ from collections.abc import Iterable
 from enum import Enum, auto
 
 from saltus.lookahead import LookaheadTree, PlaySpec, is_dead_end
-from saltus.policy.frozen import MAX_POSTPONED, FrozenGoals
+from saltus.policy.frozen import FrozenGoals
+from saltus.policy.values import MAX_DEAD_ENDS, MAX_POSTPONED
 from saltus.task import Goal, State, Task
 from saltus.task.state import StateSet
-
-MAX_DEAD_ENDS = 100
-"""Most dead ends that one decision may find; the next candidate is taken untested. A test takes tenths of a second on
-the largest problems (the first some seconds, to ground the actions), and policies trained with dead ends rank few of
-them first."""
 
 
 class Verdict(Enum):

@@ -50,9 +50,6 @@ FALLBACK_TREES = TreeSpec(kind="iw", free_moves=True)
 FALLBACK_PLAY = PlaySpec(dead_ends=True, max_better=32)
 """How it plays, by the same measurement."""
 
-MOST_DIFFERENCES = 3
-"""Differences from the nearest policy that are listed where none fits."""
-
 
 def load_policy(
     name: str | os.PathLike[str],
@@ -250,7 +247,7 @@ def _nearest(differences: dict[str, list[str]], shared: dict[str, int]) -> str:
     if not alike:
         return f"there are {', '.join(differences)}" if differences else "there is none at all"
     nearest = min(alike, key=lambda name: (len(differences[name]), -shared[name]))
-    return f"the nearest is {nearest}, but in this domain {listed(differences[nearest], MOST_DIFFERENCES)}"
+    return f"the nearest is {nearest}, but in this domain {listed(differences[nearest], 3)}"
 
 
 def _yardstick(name: str, seed: int, lookahead: TreeSpec, play: PlaySpec = PLAY) -> Planner:

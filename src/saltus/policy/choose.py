@@ -13,13 +13,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-TIE = 1e-5
-"""Relative difference below which two Q-values count as equal, so that rounding on a CPU or GPU decides nothing."""
-
 
 def tolerance(best: float) -> float:
     """Difference from the best Q-value up to which others count as equal to it."""
-    return TIE * max(1.0, abs(best))
+    # relative, so that rounding on a CPU or GPU decides nothing
+    return 1e-5 * max(1.0, abs(best))
 
 
 class Chooser(Protocol):

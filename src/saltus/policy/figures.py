@@ -16,11 +16,7 @@ from enum import Enum
 from typing import Any, Self
 
 from saltus.policy.outcome import Limits, Outcome
-
-MOST_COUNT = 2**63
-"""Counts of a record are smaller, so that they can be added up and drawn."""
-MOST_NUMBER = 1e100
-"""So are its other numbers, for the same reason."""
+from saltus.policy.values import MOST_NUMBER
 
 
 class Kind(Enum):
@@ -37,10 +33,10 @@ class Kind(Enum):
     VERSIONS = "an object with versions"
 
     def accepts(self, value: object) -> bool:
-        """Whether a value read from JSON is of this kind."""
+        """Whether a value read from JSON is of this kind; numbers are small enough to be added up and drawn."""
         match self:
             case Kind.COUNT:
-                return type(value) is int and 0 <= value < MOST_COUNT
+                return type(value) is int and 0 <= value < 2**63
             case Kind.SECONDS | Kind.NUMBER:
                 return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_NUMBER
             case Kind.FLAG:

@@ -16,10 +16,6 @@ from numpy.typing import NDArray
 from saltus.lookahead import LookaheadTree, PlaySpec, keeps_goals
 from saltus.task import Goal, State, Task
 
-MAX_POSTPONED = 50
-"""Most candidates that one decision may put off; the next one is taken untested. A test takes up to a tenth of a second
-on the largest problems."""
-
 
 class FrozenGoals:
     """The test for a task and its goal; answers are remembered by the state's hash."""

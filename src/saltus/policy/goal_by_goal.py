@@ -24,18 +24,10 @@ from saltus.lookahead.actions import successor_state
 from saltus.lookahead.view import view_without
 from saltus.policy.admissible import Admissible
 from saltus.policy.rollout import Decision, Ending, Policy, Rollout, play
-from saltus.policy.sight import MOST_JUMPS, Literal, missing_literals, with_more
+from saltus.policy.sight import Literal, missing_literals, with_more
+from saltus.policy.values import MOST_IN_VAIN, MOST_JUMPS
 from saltus.task import Action, Goal, State, Task
 from saltus.task.part import can_be_parted
-
-WAYS = 5
-"""Ways to put objects away."""
-
-MOST_IN_VAIN = 3
-"""How much more often a way may have been in vain than not before it is no longer tried."""
-
-PER_STATE = 10
-"""Objects and atoms of a task that count as one state of a tree when a part of it is made."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ class GoalByGoal:
         """Most goals that held at once when one had been reached."""
         self._everything = self._objects_of(literals_of(task.goal))
         """The objects that the goal is about."""
-        self._vain = [0] * WAYS
+        self._vain: list[int] = []
         """How often each way to put objects away has been in vain, less how often it has not."""
         self._can_be_parted = can_be_parted(task)
 
@@ -80,7 +72,7 @@ class GoalByGoal:
 
     def _play(self, beginning: Beginning) -> Iterator[Decision]:
         state, actions = beginning.state, list(beginning.actions)
-        self._vain = [0] * WAYS
+        self._vain = [0] * 5  # one for each of `_less_to_see`
         given_up: set[Literal] = set()
         while not self.task.goal.holds(state):
             missing = next((one for one in missing_literals(self.task.goal, state) if one not in given_up), None)
@@ -162,7 +154,8 @@ class GoalByGoal:
         self, put_away: frozenset[int], state: State, goal: Goal
     ) -> Generator[Decision, None, list[Action] | None]:
         """The actions to the goal in a task that lacks some objects; None if it is not reached there."""
-        self.work += (len(self.task.objects) + len(state)) // PER_STATE
+        # making a part of a task takes as long as states of a tree, one for ten of its objects and atoms
+        self.work += (len(self.task.objects) + len(state)) // 10
         view = view_without(self.task, put_away, state, goal)
         rollout = play(self.policy, view.task)
         if view.state in rollout.admissible.dead_ends:

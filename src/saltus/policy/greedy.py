@@ -13,11 +13,8 @@ from saltus.policy.admissible import Admissible
 from saltus.policy.rollout import Decision, Ending, Policy, play
 from saltus.policy.search import Change, JumpSearch, SearchNode
 from saltus.policy.stall import Stall
+from saltus.policy.values import IN_DOUBT
 from saltus.task import Action, State, Task
-
-IN_DOUBT = 50
-"""Jumps without a new best after which others play next to the rollout. Rollouts that succeed by themselves hardly ever
-make as many (`stall.py`)."""
 
 
 class GreedyRollout:

@@ -32,15 +32,6 @@ TREES = (
 )
 """Lookaheads, with their limits, in which shortcuts are sought, one after the other."""
 
-BATCH_NODES = 200_000
-"""Approximate number of tree nodes that one batch of lookaheads makes."""
-
-SHORTCUTS = 16
-"""Most shortcuts kept per state: those that save most."""
-
-PATIENCE = 2.0
-"""Least seconds between two plans of one sweep, so that a long plan does not appear in a hundred versions."""
-
 
 def improvements(
     task: Task,
@@ -89,8 +80,9 @@ def shortcuts(
         for offset, tree in enumerate(batch):
             found |= road.add_shortcuts(start + offset, tree)
         start += size
-        size = min(64, max(1, BATCH_NODES // max(len(tree) for tree in batch)))
-        if found and (start >= len(actions) or time.monotonic() - shown > PATIENCE):
+        # about 200,000 nodes a batch; two seconds between plans, or a long one would appear in a hundred versions
+        size = min(64, max(1, 200_000 // max(len(tree) for tree in batch)))
+        if found and (start >= len(actions) or time.monotonic() - shown > 2.0):
             yield from road.improved()
             shown = time.monotonic()
     yield from road.improved()
@@ -130,7 +122,7 @@ class _Road:
             saved = float(self.price[end] - self.price[start]) - cost
             if saved > 0:
                 found.append((-saved, node, end))
-        for _, node, end in sorted(found)[:SHORTCUTS]:
+        for _, node, end in sorted(found)[:16]:  # those that save most
             self.links[start].append((end, self._path_cost(tree, node), tree.path_to(node)))
         return bool(found)
 

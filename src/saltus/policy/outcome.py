@@ -15,9 +15,7 @@ from typing import Any
 
 from saltus.errors import ConfigurationError, SaltusError, UnsupportedError, WrongPolicyError, shorten
 from saltus.policy.exit_codes import ExitCode
-
-MOST_LIMIT = 1e100
-"""Limits are smaller, so that one can reckon with them."""
+from saltus.policy.values import MOST_NUMBER
 
 
 class Outcome(StrEnum):
@@ -132,9 +130,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in (("time limit", self.seconds), ("memory limit", self.memory_mb)):
-            if value is not None and not 0 < value < MOST_LIMIT:
+            if value is not None and not 0 < value < MOST_NUMBER:
                 raise ConfigurationError(f"{name} is {shorten(str(value))}, expected more than 0")
-        if self.max_jumps is not None and not 0 <= self.max_jumps < MOST_LIMIT:
+        if self.max_jumps is not None and not 0 <= self.max_jumps < MOST_NUMBER:
             raise ConfigurationError(f"max_jumps is {shorten(str(self.max_jumps))}, expected at least 0")
 
 

@@ -37,9 +37,6 @@ from saltus.task import Action, Plan, Task, validate
 
 NO_LIMITS = Limits()
 
-TIDYING = 5.0
-"""Seconds that must be left for a plan to be tidied, which takes less."""
-
 
 @dataclass(frozen=True)
 class Progress(Figures):
@@ -330,7 +327,7 @@ class _Planning:
         """The end of planning with the plan at hand, provided that it is valid and in time."""
         found = len(self.actions)
         left = math.inf if self.limits.seconds is None else self.limits.seconds - self.seconds()
-        if self.searches and left > TIDYING:
+        if self.searches and left > 5.0:  # seconds; tidying takes less
             self.actions = tidied(self.task, self.actions)
         plan = plan_of(self.task, self.actions)
         verdict = validate(self.task, plan)

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 
-BATCH_ATOMS = 2_000_000
-"""Most atoms in the graphs of one network pass, unless a single tree has more; bounds the memory."""
-
 
 class LearnedPolicy(Planner):
     """A policy whose Q-values come from a trained network."""
@@ -122,7 +119,8 @@ class LearnedPolicy(Planner):
         with self.clock.timing("lookahead"):
             trees = lookahead_batch(situations, self.lookahead, self.play_spec, threads=self.threads)
         values: list[NDArray[np.float32]] = []
-        for part in batches(trees, [self._atoms(tree) for tree in trees], BATCH_ATOMS):
+        # most atoms in the graphs of one pass, unless a single tree has more
+        for part in batches(trees, [self._atoms(tree) for tree in trees], 2_000_000):
             self.check()
             values += self.values(part)
         return [Decision(tree, q) for tree, q in zip(trees, values, strict=True)]

@@ -18,7 +18,7 @@ from typing import Protocol
 from saltus.policy.admissible import Admissible
 from saltus.policy.goal_by_goal import Beginning, GoalByGoal
 from saltus.policy.greedy import GreedyRollout
-from saltus.policy.relaxed_plans import RelaxedPlans
+from saltus.policy.relaxed import RelaxedPlans
 from saltus.policy.rollout import Decision, Policy
 from saltus.policy.search import JumpSearch, SearchAround
 from saltus.task import Action, Task

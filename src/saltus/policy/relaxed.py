@@ -13,26 +13,18 @@ bounded by the work that is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saltus import _kernel
+from saltus.policy.values import GOAL_SHARE
 from saltus.task import Action, State, Task
 from saltus.task.kernel_task import kernel_task
 
 Numbers = NDArray[np.int32]
-
-MOST_ACTIONS = 500_000
-"""Most ground actions of a task that is searched; they are listed in some tenths of a second."""
-
-MOST_WORK = 400_000_000
-"""Most conditions and effects of ground actions looked at in a search: a few seconds."""
-
-GOAL_SHARE = 5
-"""What part of it one goal may take while goals are reached one by one."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +49,13 @@ def can_search(task: Task) -> bool:
 def relaxed_search(
     task: Task,
     check: Callable[[], None] = lambda: None,
-    most_work: int = MOST_WORK,
-    most_actions: int = MOST_ACTIONS,
+    most_work: int = 400_000_000,
+    most_actions: int = 500_000,
 ) -> RelaxedFound:
     """What a bounded search comes by; what `check` raises ends it.
 
-    Nothing if the task is too large or has conditional effects, nested conditions or axioms.
+    It looks at `most_work` conditions and effects of ground actions, by default for a few seconds. Nothing if the task
+    has more than `most_actions` ground actions, or conditional effects, nested conditions or axioms.
     """
     if not can_search(task):
         return RelaxedFound()
@@ -140,10 +133,8 @@ class GroundTask:
         return RelaxedFound(None, State(self.codes[sorted(state)]), actions, is_cut_off)
 
 
-def ground_task(
-    task: Task, check: Callable[[], None] = lambda: None, most_actions: int = MOST_ACTIONS
-) -> GroundTask | None:
-    """The ground task; None if it is too large."""
+def ground_task(task: Task, check: Callable[[], None] = lambda: None, most_actions: int = 500_000) -> GroundTask | None:
+    """The ground task; None if it has more actions: so many are listed in some tenths of a second."""
     initial = task.initial_state.codes
     found = _kernel.reachable_actions(kernel_task(task), initial, most_actions, check)
     if found is None:
@@ -157,6 +148,45 @@ def ground_task(
     is_reachable = len(goal) == len(task.goal.positive)
     lists = needs, forbids, adds, deletes
     return GroundTask(task, schema, arguments, codes, *lists, numbers(initial), goal, unwanted, is_reachable)
+
+
+class RelaxedPlans:
+    """The search as a searcher (`portfolio.py`): it starts anew each time, with more work, as long as that could find
+    more."""
+
+    def __init__(self, task: Task, expired: Callable[[], bool] = lambda: False) -> None:
+        self.task = task
+        self.goals = 0
+        self.work = 0
+        self.next_work = 100_000_000  # about a second
+        self.solution: list[Action] | None = None
+        self._expired = expired
+        self._ground: GroundTask | None = None
+
+    def run(self) -> Iterator[None]:
+        """One search after the other."""
+        may_help = can_search(self.task)
+        while may_help:
+            try:
+                self._ground = self._ground or ground_task(self.task, self._check)
+                found = RelaxedFound() if self._ground is None else self._ground.search(self._check, self.next_work)
+            except _TimeIsUp:
+                return
+            self.work += self.next_work
+            self.next_work *= 4
+            may_help = found.is_cut_off
+            if found.plan is not None:
+                self.solution = list(found.plan)
+                return
+            yield None
+
+    def _check(self) -> None:
+        if self._expired():
+            raise _TimeIsUp
+
+
+class _TimeIsUp(Exception):  # noqa: N818 (no error, and never seen outside of this module)
+    """Raised inside a search."""
 
 
 def _of(lists: tuple[Numbers, Numbers], action: int) -> list[int]:

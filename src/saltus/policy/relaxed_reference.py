@@ -14,15 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from saltus.policy.relaxed import GOAL_SHARE, GroundTask, Numbers, RelaxedFound
+from saltus.policy.relaxed import GroundTask, Numbers, RelaxedFound
+from saltus.policy.values import GOAL_SHARE
 from saltus.task import EQUALITY, Action, Literal, Task
 from saltus.task.reference import bindings
-
-STATE_WORK = 1000
-"""What valuing a state takes, however few actions there are."""
-
-BOOST = 1000
-"""How far the queue of preferred actions gets ahead when a state is better than all before."""
 
 
 def reachable_actions(task: Task) -> tuple[list[Action], set[int]]:
@@ -85,7 +80,8 @@ class ReferenceSearch:
         self._place = {int(atom): place for place, atom in enumerate(self._atom)}
         self.goal = ground.goal.tolist()
         self._unwanted = sum(1 << atom for atom in ground.unwanted.tolist())
-        self._size = STATE_WORK + len(ground.needs[1]) + len(atoms)
+        # valuing a state takes some work, however few actions there are
+        self._size = 1000 + len(ground.needs[1]) + len(atoms)
         self.work = 0
 
     def run(self, most_work: int) -> RelaxedFound:
@@ -170,7 +166,7 @@ class ReferenceSearch:
                 value = len(preferred)
                 if value < best:
                     best = value
-                    credit[1] -= BOOST
+                    credit[1] -= 1000  # the queue of preferred actions gets ahead
                 self.work += len(self.steps)
                 for number, step in enumerate(self.steps):
                     if node.state & step.needs == step.needs and not node.state & step.forbids:

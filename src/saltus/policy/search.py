@@ -33,23 +33,9 @@ from saltus.lookahead import LookaheadTree, Situation, lookahead
 from saltus.policy.admissible import Admissible, Verdict
 from saltus.policy.choose import tolerance
 from saltus.policy.rollout import Decision, Policy, cost_of
+from saltus.policy.values import CACHED_NODES, KEPT_EVERY, WEIGHTS
 from saltus.task import Action, Goal, State, Task
 from saltus.task.state import Codes, StateSet, changed_codes
-
-WEIGHTS = (10.0, 1.0)
-"""Weights of the Q-values in the queues, which take turns."""
-
-POSTPONED_EVERY = 8
-"""Of so many decisions, one is about a candidate that was put aside, if there is one."""
-
-CACHED_NODES = 500_000
-"""Most nodes of all trees that are kept for their next candidates; atoms of their roots count, too."""
-
-ATOMS_PER_NODE = 16
-"""Atoms of a root that take as much memory as a node of a tree."""
-
-KEPT_EVERY = 64
-"""Every so many jumps, a search node keeps its whole state; the others keep what has changed."""
 
 Change: TypeAlias = tuple[Codes, Codes]
 """Atoms added and deleted by a jump."""
@@ -229,7 +215,8 @@ class JumpSearch:
                     return found
                 if self._expired():
                     return None
-        if len(self.nodes) % POSTPONED_EVERY == 0 and (found := self._next_postponed()) is not None:
+        # one decision in eight is about a candidate that was put aside, if there is one
+        if len(self.nodes) % 8 == 0 and (found := self._next_postponed()) is not None:
             return found
         queue = self._queues[self._turn]
         while queue.heap:
@@ -324,8 +311,8 @@ class SearchAround:
 
 
 def _size(tree: LookaheadTree) -> int:
-    """Memory of a tree, counted in nodes."""
-    return len(tree) + len(tree.root) // ATOMS_PER_NODE
+    """Memory of a tree, counted in nodes; 16 atoms of its root take as much as one."""
+    return len(tree) + len(tree.root) // 16
 
 
 def _ranking(q: NDArray[np.float32]) -> NDArray[np.int32]:

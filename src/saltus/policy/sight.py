@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from saltus.policy.values import MOST_JUMPS
 from saltus.task import Goal, State
 
 if TYPE_CHECKING:
     from saltus.lookahead import PlaySpec
-
-MOST_JUMPS = 60
-"""Jumps within which the goals in sight must be reached."""
 
 Literal = tuple[bool, int]
 """A literal of a goal: its sign, and the code of its atom."""

@@ -14,24 +14,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from saltus.policy.values import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
+
 if TYPE_CHECKING:
     from saltus.task import Task
-
-PATIENCE = 100
-"""Jumps without a new best that every rollout may make."""
-
-PATIENCE_PER_OBJECT = 2
-"""Jumps in addition for each object of the problem.
-
-One wrong jump can undo most goals, and then a rollout that will succeed makes no new best until it has reached them all
-again: up to a jump or so per object. Measured (`benchmarks/patience.py --seconds 15`) on training problems and
-generated ones up to ten times larger: 117 solved rollouts of the ten bundled policies, and 12 that were cut off. The
-worst is a stretch of 32 jumps (blocksworld, 65 objects: one jump undoes 32 of 67 goals), where the rule allows 230. An
-earlier sample had 19 (satellite, 38 objects), where it allows 176. Test problems were not used.
-"""
-
-MARGIN = 0.5
-"""What a value must gain to count, in the unit of the policy's Q-values: half a typical jump."""
 
 
 class Stall:

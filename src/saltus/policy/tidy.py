@@ -25,21 +25,15 @@ from saltus.task import Action, Task
 
 Numbers = NDArray[np.int32]
 
-MOST_WORK = 200_000_000
-"""Most conditions and effects of actions looked at for redundant actions: about a second."""
 
-MOST_ACTIONS = 150
-"""Longest plan that is tidied by the twin, for tasks that the kernel's part does not know."""
-
-
-def tidied(task: Task, actions: Sequence[Action], most_work: int = MOST_WORK) -> list[Action]:
+def tidied(task: Task, actions: Sequence[Action]) -> list[Action]:
     """The plan without loops and redundant actions; `actions` must be a valid plan.
 
-    With conditional effects, formulas or derived atoms only short plans change.
+    With conditional effects, formulas or derived atoms, which only the twin knows, only short plans change.
     """
-    if not _is_plain(task) and len(actions) > MOST_ACTIONS:
+    if not _is_plain(task) and len(actions) > 150:
         return list(actions)
-    return drop_redundant(task, drop_loops(task, actions), most_work=most_work)
+    return drop_redundant(task, drop_loops(task, actions))
 
 
 def drop_loops(task: Task, actions: Sequence[Action]) -> list[Action]:
@@ -55,11 +49,12 @@ def drop_redundant(
     task: Task,
     actions: Sequence[Action],
     expired: Callable[[], bool] = lambda: False,
-    most_work: int = MOST_WORK,
+    most_work: int = 200_000_000,
 ) -> list[Action]:
     """The plan without actions that the goal does not need.
 
-    The kernel's part ends when the work is done, the twin when time is up; neither begins after that.
+    The kernel's part looks at `most_work` conditions and effects of actions, by default for about a second; the twin
+    ends when time is up. Neither begins after that.
     """
     if not _is_plain(task):
         return tidy_reference.drop_redundant(task, actions, expired)

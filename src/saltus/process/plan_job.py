@@ -28,7 +28,7 @@ from saltus.policy.catalogue import (
 )
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome, PlanningProtocol
-from saltus.policy.stall import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
+from saltus.policy.values import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
 from saltus.process.job import Job, ResultBuilder, Watch, explain
 from saltus.process.supervisor import Ended, Message
 from saltus.task import Plan

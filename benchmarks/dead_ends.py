@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from saltus import _kernel
 from saltus.domains.generated import generated_task
 from saltus.lookahead import random_action, successor_state
-from saltus.lookahead.actions import DEAD_END_WORK, GROUND_ATOMS, PROOF_ATOMS
+from saltus.lookahead.values import DEAD_END_WORK, PROOF_ATOMS
 from saltus.task import State, Task
 from saltus.task.kernel_task import kernel_task
 
@@ -74,7 +74,7 @@ def measure(name: str, split: str, count: int) -> str:
     task = largest(name, split)
     known, goal, states = kernel_task(task), task.goal.positive, walk(task, count)
     start = time.perf_counter()
-    rules = _kernel.GroundActions(known, GROUND_ATOMS, "effects")
+    rules = _kernel.GroundActions(known, DEAD_END_WORK, "effects")
     made = 1000 * (time.perf_counter() - start)
     ground = "-"
     if rules.complete:

@@ -29,8 +29,8 @@ from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits
 from saltus.policy.catalogue import FALLBACK_PLAY, FALLBACK_TREES
 from saltus.policy.exit_codes import ExitCode
-from saltus.policy.planning import ALONE
 from saltus.policy.stall import Stall
+from saltus.policy.values import IN_DOUBT
 from saltus.process import PlanJob, run_job
 
 EXAMPLES = ROOT / "examples" / "blocksworld"
@@ -172,7 +172,7 @@ def test_relaxed_plans_help_a_rollout_without_progress_before_it_stalls(
     code, record, _ = plan(*task, "--policy", "goal-count", "--lookahead", "kind=flat", capsys=capsys)
     assert (code, record["greedy_outcome"], record["found_by"]) == (0, "stalled", "relaxed search")
     assert record["search_decisions"] == 0
-    assert ALONE < record["jumps"] < Stall.of(saltus.load(*task)).patience
+    assert IN_DOUBT < record["jumps"] < Stall.of(saltus.load(*task)).patience
     assert len(saltus.read_plan("sas_plan")) == 13
 
 

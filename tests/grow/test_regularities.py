@@ -12,7 +12,8 @@ from tests.learn.small import small_tasks
 
 from saltus.grow.draft import Draft, Relations
 from saltus.grow.regularities import connection_of, signature_of, signatures_of
-from saltus.grow.rules import MOST_TRIANGLE_ATOMS, Rules
+from saltus.grow.rules import Rules
+from saltus.grow.values import MOST_TRIANGLE_ATOMS
 
 
 @pytest.mark.parametrize("name", ["rovers", "spanner", "depots", "satellite"])

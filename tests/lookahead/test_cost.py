@@ -8,7 +8,8 @@ from tests.tolls import toll_road, toll_roads
 
 from saltus.errors import ConfigurationError
 from saltus.lookahead import JUMPS, UNITS, JumpCost, TreeSpec, lookahead
-from saltus.lookahead.cost import SAMPLED_NODES, mean_cost
+from saltus.lookahead.cost import mean_cost
+from saltus.lookahead.values import SAMPLED_NODES
 
 IW = TreeSpec(kind="iw")
 

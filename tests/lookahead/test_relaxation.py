@@ -20,7 +20,7 @@ from tests.tasks import domain_of, task_of
 
 from saltus import _kernel
 from saltus.lookahead import actions, applicable_actions, is_dead_end, random_action, reference, successor_state
-from saltus.lookahead.actions import FEW_ATOMS, GROUND_ATOMS, PROOF_ATOMS
+from saltus.lookahead.values import DEAD_END_WORK, FEW_ATOMS, PROOF_ATOMS
 from saltus.task import Goal, State, Task, load
 from saltus.task.kernel_task import kernel_task
 
@@ -169,7 +169,7 @@ def test_ground_and_joined_agree_on_the_tracks_problems(ipc: Path, name: str, mo
             for few in (-1, FEW_ATOMS):  # joined first, and grounded at once where that takes long; or grounded
                 monkeypatch.setattr(actions, "FEW_ATOMS", few)
                 for work in (1, 50):
-                    assert answer == is_dead_end(task, state, goal, work=work, ground_atoms=GROUND_ATOMS + work)
+                    assert answer == is_dead_end(task, state, goal, work=work, ground_atoms=DEAD_END_WORK + work)
             seen.add(answer)
         action = random_action(task, state, rng)
         if action is None:

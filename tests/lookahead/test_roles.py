@@ -15,10 +15,11 @@ from saltus.errors import ConfigurationError
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.reference import batch
 from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead, reference
-from saltus.lookahead.actions import FEW_ATOMS, applicable_actions, successor_state
+from saltus.lookahead.actions import applicable_actions, successor_state
 from saltus.lookahead.roles import project, project_relaxed
 from saltus.lookahead.roles_reference import facts, roles
 from saltus.lookahead.roles_reference import project as slow_project
+from saltus.lookahead.values import FEW_ATOMS
 from saltus.lookahead.view import visible_goal
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy import GoalCountPolicy, play, run_rollout

@@ -13,7 +13,8 @@ from tests.tasks import rich_task
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.assemble import _GRAPH_TASKS, _TABLES
 from saltus.lookahead import is_dead_end, lookahead
-from saltus.lookahead.actions import _GROUNDED, _NEGATED, _PROOFS, FEW_ATOMS
+from saltus.lookahead.actions import _GROUNDED, _NEGATED, _PROOFS
+from saltus.lookahead.values import FEW_ATOMS
 from saltus.task.cache import PerObject
 from saltus.task.kernel_task import _COPIES
 from saltus.task.task import _OBJECT_NUMBER, _PREDICATE_NUMBER, _SCHEMA_NUMBER, _STATIC_CODES

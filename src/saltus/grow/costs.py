@@ -12,13 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from saltus.grow.values import MOST_LISTED
 from saltus.lookahead.actions import applicable_arrays
 from saltus.pddl.structures import NumericTerm
 from saltus.policy.relaxed import can_search, ground_task
 from saltus.task import EQUALITY, Task
-
-MOST_LISTED = 200_000
-"""Most ground actions that are looked at."""
 
 
 def costs_are_known(task: Task, check: Callable[[], None] = lambda: None) -> bool:

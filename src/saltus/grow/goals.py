@@ -18,6 +18,7 @@ import numpy as np
 from saltus.grow.draft import Atom, Draft
 from saltus.grow.guides import Guide, GuidedPolicy
 from saltus.grow.rules import Rules
+from saltus.grow.values import DEAD_END_WORK, GUIDE_DECISIONS, MOST_DECISIONS, MOST_WORK
 from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead
 from saltus.lookahead.actions import successor_state
 from saltus.policy.policies import GoalCountPolicy
@@ -28,36 +29,6 @@ from saltus.task import Action, Goal, State, Task
 TREES = TreeSpec(kind="iw", free_moves=True)
 PLAY = PlaySpec(max_better=32, max_nodes=20_000)
 """Trees of the search and of walks."""
-
-MOST_WORK = 40_000_000
-"""Most nodes of all trees of a search, times the objects of the task: about a second."""
-
-STAGED_WORK = 40_000_000
-"""The same for all searches for one kind of goals after another."""
-
-MOST_DECISIONS = 2000
-"""Most decisions of a search."""
-
-PATIENCE = 60
-"""Decisions without more goals than before after which a search ends, if they are also `PATIENT_WORK`."""
-
-PATIENT_WORK = 4_000_000
-"""Work, as in `MOST_WORK`, that a search may do without more goals than before."""
-
-WEIGHTS = (1000.0, 1.0)
-"""Weights of values in the queues of a search: one goes where most goals are, one tries short ways first."""
-
-GUIDE_DECISIONS = 300
-"""Most decisions of a search that tries a guide on a given problem."""
-
-MOST_GUIDES = 2
-"""Guides that are kept."""
-
-MOST_ORDERS = 4
-"""Orders of the shapes of goals that are tried."""
-
-DEAD_END_WORK = 200_000
-"""Steps and atoms of the test for goals that cannot be reached even if nothing is deleted."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +62,10 @@ def search_goal(draft: Draft, task: Task, seed: int, check: Callable[[], None] =
     first = _Search(task, MOST_WORK, check).run([task.goal], policy, MOST_DECISIONS)
     if first.plan is not None:
         return first
-    search = _Search(task, STAGED_WORK, check)
+    search = _Search(task, MOST_WORK, check)  # for all kinds of goals together
     shapes = _shapes(draft, draft.goal_atoms(), draft.relations.goal)
     kinds = len({shape[0] for shape in shapes}) < len(shapes)
-    for order in islice(permutations(shapes.values()), MOST_ORDERS if kinds else 0):
+    for order in islice(permutations(shapes.values()), 4 if kinds else 0):
         stages = []
         reached: list[int] = []
         for atoms in order:
@@ -132,7 +103,7 @@ def find_guides(drafts: Sequence[Draft], check: Callable[[], None] = lambda: Non
             total += found.decisions
         else:
             ranked.append((total, guide))
-    return [guide for _, guide in sorted(ranked, key=lambda entry: entry[0])[:MOST_GUIDES]]
+    return [guide for _, guide in sorted(ranked, key=lambda entry: entry[0])[:2]]
 
 
 class _Search:
@@ -153,7 +124,8 @@ class _Search:
         for goal in stages:
             if goal.holds(state):
                 continue
-            search = JumpSearch(policy, task, goal=goal, weights=WEIGHTS)
+            # one queue goes where most goals are, one tries short ways first
+            search = JumpSearch(policy, task, goal=goal, weights=(1000.0, 1.0))
             steps = chain([search.expand(state, None, ())], search.run())
             most, better, done = -1, decisions, self.work
             for node, decision in steps:
@@ -166,8 +138,8 @@ class _Search:
                 self.work, decisions = self.work + len(tree) * len(task.objects), decisions + 1
                 if self.work > self.most_work or decisions >= most_decisions:
                     break
-                if decisions > better + PATIENCE and self.work > done + PATIENT_WORK:
-                    break
+                if decisions > better + 60 and self.work > done + 4_000_000:
+                    break  # it has had no more goals for long
             if search.solution is None:
                 return Found(None, best, decisions)
             for action in search.solution:

@@ -23,18 +23,7 @@ from saltus.grow.draft import Atom, Draft, Feature, substituted
 from saltus.grow.groups import group_of
 from saltus.grow.regularities import signature_of
 from saltus.grow.rules import Rules
-
-TRIES = 24
-"""Copies tried for one insertion."""
-
-MOST_TOGETHER = 40
-"""Largest number of objects that are copied together."""
-
-MOST_DRAWS = 20
-"""Neighbours tried for one atom."""
-
-FEW_STATIC = 6
-"""Objects with at most so many static atoms about others may get other neighbours."""
+from saltus.grow.values import MOST_TOGETHER
 
 
 class Inserter:
@@ -59,7 +48,7 @@ class Inserter:
         originals = draft.objects_of(kind)
         if not originals:
             return 0
-        for attempt in range(TRIES):
+        for attempt in range(24):
             self.check()
             original = self.rng.choice(originals)
             size = self._copy_closed(draft, original, attempt, room)
@@ -243,7 +232,8 @@ class Copy:
     def _copy_static(self, atoms: Sequence[tuple[Atom, float]], attempt: int, chain: int | None) -> None:
         draft = self.draft
         outside = [atom for atom, _ in atoms if any(number not in self.copies for number in atom[1:])]
-        anew = attempt % 2 == 0 and chain is None and len(outside) <= FEW_STATIC * len(self.together)
+        # only objects with few static atoms about others may get other neighbours
+        anew = attempt % 2 == 0 and chain is None and len(outside) <= 6 * len(self.together)
         for atom, value in atoms:
             if chain is not None and chain in atom[1:]:
                 self._lengthen(atom, value, chain)
@@ -360,7 +350,7 @@ class Copy:
         left = [number for number in dict.fromkeys(atom[1:]) if number not in fixed]
         if not left:
             return [{}]
-        others = [self._others(number, layer, MOST_DRAWS) for number in left]
+        others = [self._others(number, layer, 20) for number in left]
         return [dict(zip(left, draw, strict=False)) for draw in zip(*others, strict=False)]
 
     def _make_way(self, number: int, layer: int, fits: Callable[[Draft, int], bool]) -> bool:

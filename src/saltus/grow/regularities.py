@@ -7,15 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from saltus.grow.draft import Draft, Feature, Relations
+from saltus.grow.values import FEW_PAIRS, MANY
 
 Signature = tuple[tuple[int, int, int], ...]
 """Static atoms that contain two objects: relation and positions of the first and the second object."""
-
-MANY = 2
-"""Larger counts are not told apart."""
-
-FEW_PAIRS = 3
-"""Pairs of two kinds from which on a relation that all of them have counts as complete."""
 
 
 def varying_kinds(drafts: Sequence[Draft]) -> set[int]:

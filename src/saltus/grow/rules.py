@@ -23,7 +23,6 @@ from itertools import combinations
 
 from saltus.grow.draft import Atom, Draft, Feature, Relations
 from saltus.grow.regularities import (
-    MANY,
     Signature,
     acyclic_relations,
     connection_of,
@@ -37,10 +36,9 @@ from saltus.grow.regularities import (
     unary_relations,
     varying_kinds,
 )
+from saltus.grow.values import MANY, MOST_TRIANGLE_ATOMS
 
 Row = frozenset[tuple[Feature, int]]
-MOST_TRIANGLE_ATOMS = 12
-"""Objects with more functional atoms have only the first ones checked for triangles."""
 
 
 class Rules:

@@ -20,9 +20,6 @@ from saltus.grow.draft import Atom, Draft, substituted
 from saltus.grow.insert import Copy
 from saltus.grow.rules import Rules
 
-TRIES = 24
-"""Copies tried for one insertion."""
-
 Crossing = frozenset[tuple[int, int, int]]
 """What connects two neighbouring rungs: relations, with the positions of what is below and of what is above."""
 
@@ -87,7 +84,7 @@ class Ladders:
         """Number of objects inserted, a rung and its members, at most `room`; 0 if no try succeeded."""
         growing = self._growing.get(kind, set())
         pairs = [pair for pair in self._neighbours(draft, kind) if self._crossing(draft, *pair) in growing]
-        for attempt in range(TRIES if pairs else 0):
+        for attempt in range(24 if pairs else 0):
             check()
             low, high = rng.choice(pairs)
             counterparts = self._counterparts(draft, low, high)

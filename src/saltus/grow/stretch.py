@@ -18,21 +18,10 @@ from dataclasses import dataclass
 
 from saltus.grow.draft import Atom, Draft, substituted
 from saltus.grow.rules import Rules
+from saltus.grow.values import FEWEST_CELLS
 
 Edge = tuple[int, int]
 Label = tuple[tuple[int, ...], ...]
-
-MOST_NEIGHBOURS = 8
-"""Most neighbours of a cell in a lattice."""
-
-FEWEST_CELLS = 4
-"""Lattices have at least so many cells."""
-
-MODELS = 50
-"""Most cells whose atoms are tried for a new one."""
-
-SHARE = 0.5
-"""Share of the edges that must be in cuts for a graph to be a lattice."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +89,13 @@ def find_lattice(draft: Draft, kinds: frozenset[int]) -> Lattice | None:
     neighbours: dict[int, list[int]] = defaultdict(list)
     for x, y in edges:
         neighbours[x].append(y)
-    if len(neighbours) < FEWEST_CELLS or max(map(len, neighbours.values())) > MOST_NEIGHBOURS:
+    if len(neighbours) < FEWEST_CELLS or max(map(len, neighbours.values())) > 8:
         return None
     labels = {label for edge, label in edges.items() if label != edges[edge[1], edge[0]]}
     cuts = _directed_cuts(edges, neighbours, labels) if labels else _square_cuts(neighbours)
+    # half of the edges, which have two directions, must be in cuts
     covered = {frozenset(edge) for cut in cuts for edge in cut.edges}
-    if 2 * len(covered) < SHARE * len(edges) or all(len(cut.edges) == 1 for cut in cuts):
+    if 4 * len(covered) < len(edges) or all(len(cut.edges) == 1 for cut in cuts):
         return None
     return Lattice(tuple(sorted(neighbours)), edges, tuple(cuts))
 
@@ -254,7 +244,7 @@ def _settle(draft: Draft, rules: Rules, cell: int) -> None:
             draft.remove(atom)
     if rules.coarse_fits(draft, cell) and rules.goal_fits(draft, cell):
         return
-    for model in draft.objects_of(draft.kind[cell])[:MODELS]:
+    for model in draft.objects_of(draft.kind[cell])[:50]:
         own = [atom for atom in draft.of[model] if not relations.static[atom[0]]]
         if all(len(atom) == 2 and atom[0] not in rules.totals for atom in own) and model != cell:
             for atom in [atom for atom in draft.of[cell] if not relations.static[atom[0]]]:

@@ -17,9 +17,6 @@ from enum import StrEnum
 FIRST_TRIES = 8
 """Tries of the first way after which it is judged, and of the others before problems are joined."""
 
-GOOD_SHARE = 0.5
-"""Share of tries with a plan below which ways are too bad to go on with them alone."""
-
 
 class Mode(StrEnum):
     """What a problem is made larger by."""
@@ -88,4 +85,4 @@ class Ways:
 
     def _is_bad(self, name: Hashable) -> bool:
         tries = self._tries[name]
-        return tries >= self.first_tries and self._plans[name] < GOOD_SHARE * tries
+        return tries >= self.first_tries and self._plans[name] < 0.5 * tries

@@ -16,28 +16,11 @@ from saltus import _kernel
 from saltus.errors import InputError
 from saltus.lookahead.roles import project_relaxed
 from saltus.lookahead.supplies import with_quotas
+from saltus.lookahead.values import DEAD_END_WORK, FEW_ATOMS, NO_LIMIT, PROOF_ATOMS
 from saltus.task import EQUALITY, Action, Goal, Literal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.formulas import MAX_VARIABLES
 from saltus.task.kernel_task import entries, kernel_task, type_domains
-
-NO_LIMIT = 2**62
-
-DEAD_END_WORK = 20_000_000
-"""Largest number of steps of joins where actions cannot be grounded: some tenths of a second, seldom seconds."""
-
-GROUND_ATOMS = 20_000_000
-"""Largest number of atoms in all ground actions. The largest problems of the IPC 2023 have 12 million, which take
-120 MB; 20 million different ones would take a gigabyte."""
-
-FEW_ATOMS = 200_000
-"""Tasks with at most this many atoms in all ground actions are grounded at once, in a few hundredths of a second."""
-
-JOIN_WORK = 20_000
-"""Steps of joins, a few milliseconds, after which the actions of a large task are grounded after all."""
-
-PROOF_ATOMS = 2_000_000
-"""Largest number of atoms in what joins have found and is kept for later states: some 100 MB."""
 
 
 def applicable_actions(task: Task, state: State, limit: int | None = None) -> list[Action]:
@@ -202,16 +185,16 @@ def is_dead_end(
     *,
     roles: int | None = None,
     work: int = DEAD_END_WORK,
-    ground_atoms: int = GROUND_ATOMS,
+    ground_atoms: int = DEAD_END_WORK,
 ) -> bool:
     """Whether the goal is unreachable even if what has been true once stays true.
 
     Sound but incomplete: True proves that there is no plan, False proves nothing. The actions of a small task are
     grounded once and kept. Its negative preconditions and nested conditions count: what has been false once may stay
     false, too. In a large task they are ignored, and the other conditions are joined with the state; once that has
-    taken more than `JOIN_WORK` steps, its actions are grounded as well, unless they have more than `ground_atoms`
-    atoms. Tasks that cannot be grounded use joins of at most `work` steps; the result is False where these are not
-    enough. What joins have found for earlier states is tried first.
+    taken more than 20,000 steps, a few milliseconds, its actions are grounded as well, unless they have more than
+    `ground_atoms` atoms. Tasks that cannot be grounded use joins of at most `work` steps; the result is False where
+    these are not enough. What joins have found for earlier states is tried first.
 
     Goals that use something up (`supplies.py`) are out of reach if there are more of them than of what they need.
 
@@ -237,7 +220,7 @@ def is_dead_end(
 
     rules = rules_of(min(ground_atoms, FEW_ATOMS))
     if not rules.complete and ground_atoms not in grounded:
-        reached = _PROOFS.of(task).reaches(state.codes, goal.positive, min(work, JOIN_WORK), quotas)
+        reached = _PROOFS.of(task).reaches(state.codes, goal.positive, min(work, 20_000), quotas)
         if reached is not None:
             return not reached
     if not rules.complete:

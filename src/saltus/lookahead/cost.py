@@ -17,13 +17,11 @@ import numpy as np
 
 from saltus.errors import ConfigurationError
 from saltus.lookahead.tree import LookaheadTree
+from saltus.lookahead.values import SAMPLED_NODES
 from saltus.task import Action, Task
 
 UNITS = {"jumps": "jumps", "actions": "actions", "costs": "action costs"}
 """Units of cost, and what they count in words."""
-
-SAMPLED_NODES = 200
-"""Nodes per tree, evenly spread, whose costs are averaged."""
 
 
 @dataclass(frozen=True)

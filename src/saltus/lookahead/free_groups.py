@@ -22,9 +22,6 @@ from saltus.task import EQUALITY, Effect, Literal, Schema, Task
 
 Mask = NDArray[np.bool_]
 
-MAX_PARTS = 4
-"""Most kinds of atoms that stand for an agent's whereabouts: its place, being on board of something, and so on."""
-
 
 @dataclass(frozen=True)
 class Move:
@@ -197,7 +194,7 @@ def one_place_parts(task: Task, first: Part, masks: Sequence[Mask]) -> list[Part
             for literal in _taken(schema, effect)
             if (part := _part_for(literal, agent)) is not None and part not in parts
         ]
-        if not taken or len(parts) == MAX_PARTS:
+        if not taken or len(parts) == 4:  # a place, being on board of something, and so on
             return None
         parts.append(taken[0])
     counts: dict[tuple[int, ...], int] = {}

@@ -19,22 +19,13 @@ from saltus import _kernel
 from saltus.errors import ConfigurationError
 from saltus.lookahead.exclusion import analyse_goal, walkers
 from saltus.lookahead.spec import FROZEN_GOALS
+from saltus.lookahead.values import FROZEN_WORK, GROUND_ATOMS
 from saltus.task import Goal, State, Task
 from saltus.task.cache import PerObject
 from saltus.task.kernel_task import kernel_task
 
 FORMS = tuple(form for form in FROZEN_GOALS if form != "off")
 """The forms of the test."""
-
-FROZEN_WORK = 4_000_000
-"""Most steps of the searches for all goals of a state, a few tenths of a second; beyond, goals count as reachable if
-the relaxation reaches them."""
-
-GROUND_ATOMS = 40_000_000
-"""Largest number of atoms in all ground actions: some 400 MB. Most problems of the IPC 2023 have far fewer."""
-
-KEPT_GOALS = 4
-"""Goals per task whose analysis is kept."""
 
 
 class _Grounded:
@@ -49,7 +40,7 @@ class _Grounded:
         if not self.actions.complete:
             return None
         if goal not in self.tests:
-            while len(self.tests) >= KEPT_GOALS:
+            while len(self.tests) >= 4:  # the analysis is kept for a few goals
                 self.tests.pop(next(iter(self.tests)), None)
             self.tests[goal] = _kernel.FrozenTest(
                 kernel_task(task), self.actions, goal.positive, program_of(task, goal)

@@ -30,13 +30,6 @@ from saltus.task.cache import PerObject
 from saltus.task.kernel_task import kernel_task
 from saltus.task.part import Part, can_be_parted, part_of
 
-MOST_TASKS = 64
-"""Small tasks that are kept for the next decisions: whichever objects stand for others, there are only so many
-combinations of types and static atoms."""
-
-MOST_GOALS = 4
-"""Goals, or numbers of representatives, for which the roles of a task are kept."""
-
 
 class _Small(NamedTuple):
     """A task of representatives. It may serve others with the same types and static atoms, too, so its objects have the
@@ -60,7 +53,7 @@ class _Known:
             copy = kernel_task(task)
             found = goal, _kernel.Roles(copy, goal.positive, goal.negative, len(task.domain.constants), most)
             self.roles[id(goal), most] = found  # the goal is kept, too, so that its identity stays its own
-            if len(self.roles) > MOST_GOALS:
+            if len(self.roles) > 4:
                 self.roles.popitem(last=False)
         return found[1]
 
@@ -83,7 +76,7 @@ def project(task: Task, state: State, goal: Goal, most: int, *, free_moves: bool
         part = part_of(task, representatives, rows_by_predicate(static_rows, static_count, task.arity))
         small = _Small(part, None if moves is None else restrict_moves(moves, part.task, representatives))
         known.small[key] = small
-        if len(known.small) > MOST_TASKS:
+        if len(known.small) > 64:  # there are only so many combinations of types and static atoms
             known.small.popitem(last=False)
     wanted = Goal(positive, negative, goal.impossible)
     return View(small.part, small.moves, representatives, State(codes), wanted, satisfied)

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-MAX_COMPARED = 100_000
-"""Most names compared to find a suggestion; a message about one of millions of objects must not take a minute."""
-
-
 class SaltusError(Exception):
     """Base class of all errors that the library raises on purpose."""
 
@@ -121,6 +117,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if a known name is close to `name`, otherwise the empty string."""
     if len(name) >= 100:
         return ""
-    similar = islice((entry for entry in known if abs(len(entry) - len(name)) <= 3), MAX_COMPARED)
+    # a message about one of millions of objects must not take a minute
+    similar = islice((entry for entry in known if abs(len(entry) - len(name)) <= 3), 100_000)
     close = get_close_matches(name, list(similar), n=1, cutoff=0.7)
     return f"; did you mean {str(close[0])!r}?" if close else ""

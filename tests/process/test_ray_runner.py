@@ -69,7 +69,7 @@ def test_at_most_so_many_jobs_as_asked_for(ray: FakeRay) -> None:
     assert [entry.number for entry in ended] == begun == [0, 1, 2]
     assert ray.most_running == 1
     assert [room["num_cpus"] for room in ray.rooms] == [1, 1, 2]  # a job gets no more cores than a machine has
-    assert [room.get("num_gpus") for room in ray.rooms] == [None, None, ray_runner.GPU_SHARE]
+    assert [room.get("num_gpus") for room in ray.rooms] == [None, None, 0.125]
     assert "num_cpus" not in ray.options  # somebody else's cluster
 
 

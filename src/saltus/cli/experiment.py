@@ -38,9 +38,6 @@ from saltus.process.train_result import TrainResult
 TRAIN, PLAY, REPORT = "train", "play", "report"
 PARTS = (TRAIN, PLAY, REPORT)
 
-SHOWN_MISSING = 20
-"""Most missing runs that are listed one by one."""
-
 
 def experiment(
     file: Annotated[Path, typer.Argument(help="TOML file with systems, domains, seeds, budgets and limits.")],
@@ -210,10 +207,10 @@ def show_standings(spec: ExperimentSpec, standings: Sequence[Standing], *, missi
     if not missing:
         return
     left = [run for standing in standings for run in standing.missing]
-    for run in left[:SHOWN_MISSING]:
+    for run in left[:20]:
         output.result(f"to train: {run}{progress_of(run)}")
-    if len(left) > SHOWN_MISSING:
-        output.result(f"to train: {plural(len(left) - SHOWN_MISSING, 'more run')}")
+    if more := left[20:]:
+        output.result(f"to train: {plural(len(more), 'more run')}")
     trials = sum(standing.trials - standing.played for standing in standings)
     output.result(f"missing: {plural(len(left), 'run')}, {plural(trials, 'record')}")
 

@@ -11,13 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 
 from saltus.cli import output
 from saltus.cli.options import Json
+from saltus.cli.values import is_number
 from saltus.domains import DOMAINS, SPLIT_NAMES
 from saltus.domains.suite import check_suite, write_suite
 from saltus.errors import ConfigurationError, plural, shorten
 from saltus.task import Split
-
-MAX_DIGITS = 18
-"""Most digits in the value of a size."""
 
 
 def domains(json: Json = False) -> None:
@@ -105,7 +103,7 @@ def parse_sizes(texts: list[str]) -> dict[str, int]:
     for text in texts:
         key, sign, value = text.partition("=")
         digits = value.strip().removeprefix("-")
-        if not sign or not key or not digits.isascii() or not digits.isdigit() or len(digits) > MAX_DIGITS:
+        if not sign or not key or not is_number(digits):
             raise ConfigurationError(f"--set {shorten(text)}: expected SIZE=VALUE, where VALUE is a whole number")
         result[key.strip()] = int(value)
     return result

@@ -20,9 +20,6 @@ from saltus.policy.exit_codes import ExitCode
 from saltus.task import Task, find_suite
 from saltus.task.suite import DOMAIN_FILE
 
-LARGEST_TIMES = 100.0
-"""Largest factor: problems are made of objects one by one."""
-
 HOW = {
     "patterned": "goal copied with its objects, plan found by search",
     "joined": "goals of joined problems, whose plans follow each other",
@@ -56,8 +53,9 @@ def grow(
 
         saltus grow examples/blocksworld --times 2 --count 3 --out grown
     """
-    if not 1 <= times <= LARGEST_TIMES:
-        raise ConfigurationError(f"--times must be between 1 and {LARGEST_TIMES:g}, not {times:g}")
+    # larger ones would take too long: problems are made of objects one by one
+    if not 1 <= times <= 100:
+        raise ConfigurationError(f"--times must be between 1 and 100, not {times:g}")
     if count < 1:
         raise ConfigurationError(f"--count must be at least 1, not {count}")
     suite = find_suite(folder)

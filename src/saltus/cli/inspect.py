@@ -23,8 +23,6 @@ from saltus.task import validate as judge
 from saltus.task.plan import cost_text, plan_of_bytes
 from saltus.task.suite import TEST_SPLITS
 
-SHOWN_AGENTS = 5
-"""Agents whose names are shown."""
 FOLDER_HELP = "Folder with a domain.pddl and its problems, or a folder of such folders."
 
 
@@ -136,8 +134,8 @@ def empty_task(domain: Path, *, strict: bool = False) -> Task:
 
 def agents_text(agents: Sequence[Sequence[str]]) -> str:
     """The number of agents, and the names of the first ones."""
-    names = ["-".join(objects) for objects in agents[:SHOWN_AGENTS] if objects]
-    more = ", …" if len(agents) > SHOWN_AGENTS else ""
+    names = ["-".join(objects) for objects in agents[:5] if objects]
+    more = ", …" if len(agents) > 5 else ""
     return f"{len(agents):,}" + (f": {', '.join(names)}{more}" if names else "")
 
 

@@ -21,8 +21,6 @@ from saltus.files import SIZE_VARIABLE, parse_size
 from saltus.policy.exit_codes import ExitCode
 from saltus.policy.outcome import Outcome
 
-TYPER_USAGE_ERROR = 2
-
 MARKUP: Final = "markdown"
 """Markup of help texts."""
 
@@ -182,7 +180,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stop.__context__, BrokenPipeError):  # while help was printed
             return lost_output(stop.__context__)
         code = stop.code if isinstance(stop.code, int) else 0
-        return ExitCode.USAGE_ERROR if code == TYPER_USAGE_ERROR else flushed(code)
+        # Typer's exit code
+        return ExitCode.USAGE_ERROR if code == 2 else flushed(code)
     except (OSError, UnicodeError) as error:
         return lost_output(error)
     except KeyboardInterrupt:

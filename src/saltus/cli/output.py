@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 
-FILE_WIDTH = 200
-"""Width in characters of a table that is not shown on a terminal."""
-
 
 @functools.cache
 def _console_class() -> Callable[..., Console]:
@@ -58,7 +55,7 @@ def _console_class() -> Callable[..., Console]:
 def console() -> Console:
     """A console for results; made when needed, so that redirection is noticed. A redirected one takes wide tables."""
     result = _console_class()()
-    return result if result.is_terminal else _console_class()(width=FILE_WIDTH)
+    return result if result.is_terminal else _console_class()(width=200)
 
 
 def error_console() -> Console:

@@ -50,9 +50,6 @@ from saltus.task.plan import cost_text
 if TYPE_CHECKING:
     from rich.text import Text
 
-QUIET = 0.3
-"""Seconds before progress is shown: most small problems are solved by then."""
-
 STANDARD_OUTPUT = Path("/dev/stdout")
 
 PlanFile = Annotated[
@@ -259,7 +256,8 @@ class ProgressLine:
             self._thread.join()
 
     def _draw(self) -> None:
-        if self._stopped.wait(QUIET):
+        # seconds; most small problems are solved by then
+        if self._stopped.wait(0.3):
             return
         from rich.live import Live
 

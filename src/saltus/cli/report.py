@@ -16,9 +16,6 @@ from saltus.cli.options import Json
 from saltus.errors import ConfigurationError, plural, shorten
 from saltus.lab import PUBLISHED, Cell, Table, make_report, report_page, write_page
 
-MOST_ERRORS = 30
-"""Most unexplained errors printed; the page lists all of them."""
-
 
 def report(
     records: Annotated[list[Path] | None, typer.Argument(help="Record files written by 'saltus bench'.")] = None,
@@ -70,7 +67,8 @@ def report(
         console.print("no unexplained errors")
     for table in found.tables():
         if table.main or tables:
-            print_table(console, table, MOST_ERRORS if table is found.unexplained else None)
+            # the page lists all unexplained errors
+            print_table(console, table, 30 if table is found.unexplained else None)
     if html is not None:
         console.print(f"page written to {html}", soft_wrap=True)
 

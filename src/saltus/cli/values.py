@@ -15,9 +15,6 @@ from typing import Any, get_args, get_origin
 UNKNOWN = object()
 """Stands for a value that Typer must look at."""
 
-LONGEST_NUMBER = 18
-"""Digits of a whole number that fits into 64 bits whatever it is."""
-
 
 def take_plain_values(parameters: list[Any]) -> list[Any]:
     """The parameters, which from now on take plain values without Typer; its versions without pydantic need no help."""
@@ -54,7 +51,7 @@ def _plain(kind: Any, settings: Any, value: Any) -> Any:
         return UNKNOWN
     if kind is bool and isinstance(value, bool):
         return value
-    if kind is int and _is_number(value):
+    if kind is int and is_number(value):
         least, most = settings.min, settings.max
         if (least is None or int(value) >= least) and (most is None or int(value) <= most):
             return int(value)
@@ -67,9 +64,10 @@ def _plain(kind: Any, settings: Any, value: Any) -> Any:
     return UNKNOWN
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether it is a whole number without a sign, or the text of one that fits into 64 bits whatever its digits."""
     if isinstance(value, str):
-        return value.isascii() and value.isdigit() and len(value) <= LONGEST_NUMBER
+        return value.isascii() and value.isdigit() and len(value) <= 18
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -17,11 +17,6 @@ from saltus.task import Split, Task, build_task
 SPLITS = (Split.VALIDATION, Split.EASY, Split.MEDIUM, Split.TEST, Split.HARD)
 """Splits to look for larger problems in, from small to large."""
 
-PROBES = 12
-"""Problems tried per split and seed, from the smallest to the largest."""
-
-SEEDS = 8
-
 
 def find_domain(domain: Domain) -> str | None:
     """Name of the registered domain with the same types, predicates and schemas; None if there is none."""
@@ -45,10 +40,10 @@ def larger_problems(
         return []
     inside: list[Task] = []
     outside: list[Task] = []
-    for number in range(SEEDS):
+    for number in range(8 * seed, 8 * seed + 8):
         for split in SPLITS:
             if split in DOMAINS[name].splits:
-                found, other = _probe(name, domain, split, seed * SEEDS + number, objects * least, objects * most)
+                found, other = _probe(name, domain, split, number, objects * least, objects * most)
                 inside += found
                 outside += other
         if len(inside) >= count:
@@ -69,11 +64,12 @@ def similar_problems(domain: Domain, objects: int, count: int, seed: int = 0) ->
 def _probe(
     name: str, domain: Domain, split: str, seed: int, least: float, most: float
 ) -> tuple[list[Task], list[Task]]:
-    """Tasks of a split with `least` to `most` objects; and the first larger task, or else the split's last."""
+    """Tasks of a split with `least` to `most` objects, of 12 that are tried from small to large; and the first larger
+    task, or else the split's last."""
     found: list[Task] = []
     task: Task | None = None
-    for index in range(PROBES):
-        task = generated_task(name, split, index, PROBES, seed, domain=domain)
+    for index in range(12):
+        task = generated_task(name, split, index, 12, seed, domain=domain)
         if len(task.objects) > most:
             break
         if len(task.objects) >= least:

@@ -6,9 +6,6 @@ import os
 import resource
 from contextlib import suppress
 
-HEADROOM = 1.05
-"""The kernel refuses memory beyond this multiple of the limit; the supervisor kills at the limit itself."""
-
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -29,7 +26,8 @@ def limit_threads(threads: int | None) -> None:
 
 def limit_memory(megabytes: float) -> None:
     """Makes the system refuse memory well beyond the limit, so that one huge request fails where it is made."""
-    most = int(megabytes * HEADROOM * 2**20)
+    # beyond 1.05 of the limit the system refuses memory; the supervisor kills at the limit itself
+    most = int(megabytes * 1.05 * 2**20)
     with suppress(ValueError, OSError):
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (most if hard < 0 else min(most, hard), hard))

@@ -24,9 +24,6 @@ from saltus.process.plan_job import PlanJob, plan_message, yardstick_method
 from saltus.process.worker import Worker
 from saltus.task import Plan, Task, build_task
 
-PAUSE = 0.05
-"""Least number of seconds between two messages with figures, unless there is a new plan."""
-
 
 def solve(worker: Worker) -> Mapping[str, Any]:
     """Plans with a policy; returns how that ended, and sends everything else as it comes."""
@@ -60,7 +57,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
         started=worker.started,
         threads=job.threads,
     ):
-        if progress.plan is not shown or time.monotonic() - last > PAUSE:
+        if progress.plan is not shown or time.monotonic() - last > 0.05:  # figures alone only now and then
             send_figures()
             last = time.monotonic()
         if progress.plan is not None and progress.plan is not shown:

@@ -24,9 +24,6 @@ from saltus.process.supervisor import Ended
 LOCAL = "local"
 """Address that starts a new Ray on this machine."""
 
-GPU_SHARE = 0.125
-"""Share of a GPU that a job occupies."""
-
 
 def execute(job: Job[Result]) -> Finished[Result]:
     """The job, run to its end on this machine: the Ray task. A cancelled task ends its job as the local runner does."""
@@ -96,7 +93,7 @@ class RayRunner:
         largest = max((node["Resources"].get("CPU", 1) for node in self.ray.nodes() if node["Alive"]), default=1)
         room: dict[str, Any] = {"num_cpus": min(job.threads or 1, largest), "max_retries": 0}
         if job.device == "cuda":
-            room["num_gpus"] = GPU_SHARE
+            room["num_gpus"] = 0.125
         return self.ray.remote(**room)(execute).remote(job.with_full_paths())
 
     def _fetch(self, reference: Any, number: int, job: Job[Result]) -> Finished[Result]:

@@ -31,23 +31,6 @@ from typing import IO, Any, Protocol
 
 from saltus.policy.outcome import Limits
 
-INTERVALS = (0.01, 0.05)
-"""Shortest and longest time between two checks, in seconds; a check every 0.05 s costs one percent of a core."""
-
-UNLIMITED_INTERVAL = 0.25
-"""Seconds between two checks of a process without limits, which may run for days."""
-
-FASTEST = 4e9
-"""Bytes per second that a process may gain: the time in which it could reach the limit decides when to check again."""
-
-GRACE = 0.25
-"""Seconds after the time limit in which a process may still report by itself that its time is up."""
-
-STDERR_KEPT = 4096
-"""Last characters of standard error that are kept."""
-
-MEGABYTE = 2**20
-
 Message = dict[str, Any]
 
 
@@ -177,7 +160,7 @@ def supervise(
         process.wait(),
         supervision.kill,
         time.monotonic() - started,
-        supervision.peak / MEGABYTE,
+        supervision.peak / 2**20,
         supervision.last_stderr(),
     )
 
@@ -239,20 +222,22 @@ class _Supervision:
 
     def until_end(self, stop: Stop | None) -> None:
         """Watches until the process has ended, has done its job, or must be killed."""
-        most = math.inf if self.limits.memory_mb is None else self.limits.memory_mb * MEGABYTE
-        longest = UNLIMITED_INTERVAL if self.limits.seconds is None and math.isinf(most) else INTERVALS[1]
-        interval = INTERVALS[0]
+        most = math.inf if self.limits.memory_mb is None else self.limits.memory_mb * 2**20
+        # a check every 0.05 s costs one percent of a core; a process without limits may run for days
+        longest = 0.25 if self.limits.seconds is None and math.isinf(most) else 0.05
+        interval = 0.01
         asked = False
         self.peak = resident_memory(self.process.pid)  # it may have ended before the next look
         while not self.done:
             self._listen(interval)
             memory = resident_memory(self.process.pid)
             self.peak = max(self.peak, memory)
-            interval = min(max(INTERVALS[0], (most - memory) / FASTEST), longest)
+            # a process may gain 4 GB per second: the time in which it could reach the limit decides
+            interval = min(max(0.01, (most - memory) / 4e9), longest)
             if memory > most:
                 self.kill = Kill.MEMORY
-            elif self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds + GRACE:
-                self.kill = Kill.TIME
+            elif self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds + 0.25:
+                self.kill = Kill.TIME  # it had a moment to report by itself that its time is up
             elif stop is not None and stop.is_asked and (stop.is_forced or not self.gently):
                 self.kill = Kill.STOPPED
             elif stop is not None and stop.is_asked and not asked:
@@ -280,7 +265,7 @@ class _Supervision:
         except BlockingIOError:
             return None
         if source == self.errors:
-            self._last_stderr = (self._last_stderr + part)[-STDERR_KEPT:]
+            self._last_stderr = (self._last_stderr + part)[-4096:]
             return part
         *lines, self._pending = (self._pending + part).split(b"\n")
         for line in lines:

@@ -35,8 +35,6 @@ from saltus.process.supervisor import peak_memory
 PACKAGE = "saltus."
 """Start of the names of all modules whose functions a job may name."""
 
-PR_SET_PDEATHSIG = 1
-
 
 class Worker:
     """What a function that does the work of a job can use."""
@@ -142,7 +140,7 @@ def end_with_parent(parent: int, *, gently: bool = False, group: bool = False, s
     children; it also removes the scratch folder. With `gently`, the process gets SIGTERM instead and may take its time.
     """
     if sys.platform == "linux" and not group and not gently:
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:  # it died before we asked
         os.killpg(0, signal.SIGKILL)
 

@@ -24,10 +24,6 @@ from saltus.domains.sizes import Ramp, Split, refuse_above, refuse_below
 from saltus.domains.text import numbered, problem_text
 
 SUITS = ["c", "h", "s", "d"]
-ASIDE = 0.8
-"""Probability that a card from home is put aside where there is room."""
-RETURN = 0.3
-"""Probability that a card put aside goes on a stack before the next one leaves home."""
 Card = tuple[int, int]
 
 
@@ -75,13 +71,13 @@ def _deal(sizes: Sizes, rng: random.Random) -> list[list[Card]]:
     stacks: list[list[Card]] = []
     while any(home) or aside:
         left = sum(home) + len(aside)
-        if aside and (not any(home) or rng.random() < RETURN):
+        if aside and (not any(home) or rng.random() < 0.3):  # back before the next leaves home
             _put(aside.pop(rng.randrange(len(aside))), stacks, left, sizes.stacks, rng)
             continue
         suit = rng.choice([suit for suit, value in enumerate(home) if value])
         card = (suit, home[suit])
         home[suit] -= 1
-        if len(aside) < room and rng.random() < ASIDE:
+        if len(aside) < room and rng.random() < 0.8:
             aside.append(card)
         else:
             _put(card, stacks, left, sizes.stacks, rng)

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from saltus.domains.sizes import Ramp, Split, refuse_above, refuse_below
 from saltus.domains.text import Cell, grid_cells, grid_pairs, neighbours, problem_text, reachable
 
-TRIES = 50
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -53,7 +51,7 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
     cells = grid_cells(sizes.side, sizes.side)
     start = rng.choice(cells)
     others = [cell for cell in cells if cell != start]
-    for _ in range(TRIES):
+    for _ in range(50):
         free = set(cells).difference(rng.sample(others, sizes.blocked))
         around = reachable(start, free)
         if len(around) > sizes.rewards and 4 * len(around) >= 3 * len(free):

@@ -20,10 +20,6 @@ from saltus.domains.sizes import Ramp, Split, refuse_above, refuse_below
 from saltus.domains.text import Cell, neighbours, numbered, problem_text
 from saltus.errors import ConfigurationError
 
-STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
-GOAL_TRIES = 20
-LAYOUT_TRIES = 200
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -94,7 +90,7 @@ class _Room:
         queue = deque([box])
         while queue and goal not in before:
             here = queue.popleft()
-            for step in STEPS:
+            for step in ((-1, 0), (1, 0), (0, -1), (0, 1)):
                 cell = (here[0] + step[0], here[1] + step[1])
                 if cell not in before and self.pushable(here, step):
                     before[cell] = (here, step)
@@ -136,12 +132,12 @@ class _Room:
 def _layout(sizes: Sizes, rng: random.Random) -> tuple[Cell, list[Cell], list[Cell], set[Cell]]:
     """Robot, boxes, their goals, and the cells that must stay open."""
     inner = [(row, column) for row in range(1, sizes.side - 1) for column in range(1, sizes.side - 1)]
-    for _ in range(LAYOUT_TRIES):
+    for _ in range(200):
         robot, *boxes = rng.sample(inner, sizes.boxes + 1)
         room = _Room(sizes.side, robot, boxes)
         goals: list[Cell] = []
         for box in boxes:
-            for _ in range(GOAL_TRIES):
+            for _ in range(20):
                 goal = rng.choice(inner)
                 if goal not in room.boxes and room.deliver(box, goal, rng):
                     goals.append(goal)

@@ -34,9 +34,6 @@ LAMA = "lama-first"
 ANYTIME = "lama"
 """The same for all iterations."""
 
-POLL = 0.1
-"""Seconds between two looks for another plan."""
-
 PLAN_END = b"; cost = "
 """What the last line of a plan file begins with: the file is complete."""
 
@@ -141,7 +138,7 @@ def run_lama(job: LamaJob, folder: Path) -> Generator[Plan | tuple[Outcome, str]
                 yield plan
             if code is not None:
                 break
-            time.sleep(POLL)
+            time.sleep(0.1)
     finally:
         process.kill()
         process.wait()

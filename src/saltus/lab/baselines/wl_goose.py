@@ -30,9 +30,6 @@ from saltus.process.plan_work import read_task
 from saltus.process.worker import Worker
 from saltus.task import Action, Plan, State, Task, validate
 
-PAUSE = 1.0
-"""Least number of seconds between two messages with figures."""
-
 
 @dataclass(frozen=True)
 class WLGooseJob(PlanJob):
@@ -88,7 +85,7 @@ def solve(worker: Worker) -> Mapping[str, Any]:
     def expanded(count: int) -> None:
         nonlocal figures, last
         figures = figures.plus(search_decisions=count)
-        if time.monotonic() - last > PAUSE:
+        if time.monotonic() - last > 1.0:  # not for every state
             last = time.monotonic()
             worker.send("figures", **figures.to_json())
 

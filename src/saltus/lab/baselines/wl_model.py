@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from saltus.errors import ConfigurationError, InputError, PolicyError, UnsupportedError
-from saltus.files import read_whole, write_whole
+from saltus.files import RECORD_BYTES, read_whole, write_whole
 from saltus.model.schema import read_signature
 from saltus.model.tensor_file import DamageError
 from saltus.pddl import Domain
@@ -32,8 +32,6 @@ FORMAT = "saltus-wl-goose"
 VERSION = 1
 ENTRY = "saltus"
 """Entry of the file that `wlplan` ignores."""
-MODEL_BYTES = 256 * 2**20
-"""Most bytes of a model file."""
 ITERATIONS = 4
 """Rounds of colour refinement, as in the paper."""
 GRAPH = "ilg"
@@ -145,7 +143,7 @@ def read_model_entry(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a model file says about itself; another kind of file is a `PolicyError`. Does not need `wlplan`."""
     name = os.fspath(path)
     try:
-        content = json.loads(read_whole(path, MODEL_BYTES))
+        content = json.loads(read_whole(path, RECORD_BYTES))
         entry = content[ENTRY]
         version = entry["version"] if entry["format"] == FORMAT else None
         read_signature(entry["signature"])
@@ -164,7 +162,7 @@ def read_model_entry(path: str | os.PathLike[str]) -> dict[str, Any]:
 def model_digest(path: str | os.PathLike[str]) -> str:
     """A short text that differs for models that may play differently, however long they were trained."""
     read_model_entry(path)
-    content = {key: value for key, value in json.loads(read_whole(path, MODEL_BYTES)).items() if key != ENTRY}
+    content = {key: value for key, value in json.loads(read_whole(path, RECORD_BYTES)).items() if key != ENTRY}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 

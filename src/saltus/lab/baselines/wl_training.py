@@ -46,8 +46,6 @@ from saltus.task import Plan, Split, State, Task, find_suite, load, read_plan, v
 
 OPTIMAL = "seq-opt-lmcut"
 """Fast Downward's alias."""
-PENALTY = 1e-7
-"""Variance of the noise, as in the authors' program."""
 PLANS = "plans"
 PLAN_SECONDS = 10.0
 """Default of the time limit for the optimal plan of one problem."""
@@ -165,10 +163,11 @@ def linear_weights(rows: NDArray[np.float64], targets: NDArray[np.float64]) -> N
     """Weights of least squares with the penalty on their squares: the mean of a Gaussian process with linear kernel."""
     count, width = rows.shape
     weights: NDArray[np.float64]
+    noise = 1e-7  # its variance, as in the authors' program
     if width <= count:
-        weights = np.linalg.solve(rows.T @ rows + PENALTY * np.eye(width), rows.T @ targets).astype(np.float64)
+        weights = np.linalg.solve(rows.T @ rows + noise * np.eye(width), rows.T @ targets).astype(np.float64)
     else:
-        weights = (rows.T @ np.linalg.solve(rows @ rows.T + PENALTY * np.eye(count), targets)).astype(np.float64)
+        weights = (rows.T @ np.linalg.solve(rows @ rows.T + noise * np.eye(count), targets)).astype(np.float64)
     return weights
 
 

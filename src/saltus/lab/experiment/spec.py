@@ -45,10 +45,6 @@ REQUIREMENTS: dict[str, Callable[[], object]] = {LamaJob.planner: find_driver, W
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 """Names of systems, which become names of files."""
 
-DEFAULT_SEEDS = (0,)
-
-MOST_SEEDS = 1000
-
 
 @dataclass(frozen=True)
 class Training:
@@ -125,7 +121,7 @@ class System:
     """Runs of a contest side by side; it takes the place of as many runs."""
     training: Training = field(default_factory=Training)
     search: bool = False
-    seeds: tuple[int, ...] = DEFAULT_SEEDS
+    seeds: tuple[int, ...] = (0,)
     domains: tuple[str, ...] = ()
     """Names of the suites that it is tried on."""
 
@@ -178,7 +174,7 @@ def read_experiment(
     title = table.text("title", file.stem)
     named = table.text("problems", "")
     suites = _suites(table, file, named if problems is None else os.fspath(problems), given=problems is not None)
-    seeds = _seeds(table, DEFAULT_SEEDS)
+    seeds = _seeds(table, (0,))
     training = _training(table.section("training"), Training())
     testing = _testing(table.section("testing"))
     machines = _machines(table.section("machines"))
@@ -219,11 +215,11 @@ def _seeds(table: Table, default: tuple[int, ...]) -> tuple[int, ...]:
     value = table.take("seeds")
     if value is None:
         return default
-    if type(value) is int and 1 <= value <= MOST_SEEDS:
+    if type(value) is int and 1 <= value <= 1000:
         return tuple(range(value))
     if isinstance(value, list) and value and all(type(seed) is int and 0 <= seed < 2**31 for seed in value):
         return tuple(dict.fromkeys(value))
-    raise table.wrong("seeds", value, f"a number from 1 to {MOST_SEEDS:,}, or a list of seeds")
+    raise table.wrong("seeds", value, "a number from 1 to 1,000, or a list of seeds")
 
 
 def _training(table: Table, default: Training) -> Training:
@@ -323,7 +319,7 @@ def _system(
         play=table.texts("play"),
         slots=table.whole("slots", None) or 1,
         search=table.flag("search", testing.search),
-        seeds=_seeds(table, seeds if is_trained else DEFAULT_SEEDS),
+        seeds=_seeds(table, seeds if is_trained else (0,)),
         domains=wanted or domains,
         training=_training(table, training),
     )

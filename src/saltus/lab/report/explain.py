@@ -23,12 +23,7 @@ from saltus.policy import Ending, LearnedPolicy, Policy, Step, play, run_rollout
 from saltus.policy.choose import tolerance
 from saltus.task import Plan, State, Task, validate
 
-PER_DEPTH = 8
-MAX_JUMPS = 200
 JUMP_LIMIT = "jump limit"
-LOW_QUANTILE = 0.05
-"""Q-values below this quantile of a tree share one colour; otherwise one dead end would make all others look alike."""
-SHOWN_ATOMS = 60
 
 
 class _Names:
@@ -51,8 +46,8 @@ def trace(
     policy: Policy,
     name: str,
     *,
-    max_jumps: int = MAX_JUMPS,
-    per_depth: int = PER_DEPTH,
+    max_jumps: int = 200,
+    per_depth: int = 8,
     see: Callable[[Step], None] | None = None,
 ) -> dict[str, Any]:
     """The greedy rollout as plain values; `see` is called with every jump as it is taken."""
@@ -127,13 +122,13 @@ def _step(task: Task, step: Step, names: _Names, per_depth: int, scale: float) -
         "goals": tree.goals[drawing.nodes].tolist(),
         "jump": place[step.node],
         "rank": 1 + int((q > q[step.node - 1] + tolerance(float(q[step.node - 1]))).sum()),
-        "low": _rounded(float(np.quantile(finite, LOW_QUANTILE))) if len(finite) else None,
+        "low": _rounded(float(np.quantile(finite, 0.05))) if len(finite) else None,
         "high": _rounded(float(finite.max())) if len(finite) else None,
         "actions": _edges(tree, 0, step.node, names),
         "gained": sorted(after - before),
         "lost": sorted(before - after),
-        "added": [task.atom_name(code) for code in added[:SHOWN_ATOMS]],
-        "deleted": [task.atom_name(code) for code in deleted[:SHOWN_ATOMS]],
+        "added": [task.atom_name(code) for code in added[:60]],
+        "deleted": [task.atom_name(code) for code in deleted[:60]],
         "changes": [len(added), len(deleted)],
         "solved": step.solved,
     }

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-WIDTH, HEIGHT = 620, 360
 LEFT, RIGHT, TOP, BOTTOM = 58, 16, 14, 46
 
 Point = tuple[float, float]
@@ -94,8 +93,8 @@ class Plot:
     y: Axis
     label: str
     """What the drawing shows, for screen readers."""
-    width: int = WIDTH
-    height: int = HEIGHT
+    width: int = 620
+    height: int = 360
     parts: list[str] = field(default_factory=list)
 
     def place(self, point: Point) -> Point:

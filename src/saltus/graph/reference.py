@@ -45,9 +45,6 @@ from saltus.graph.vocabulary import (
 from saltus.lookahead import LookaheadTree
 from saltus.task import Goal, State, Task
 
-MAX_INDEX = 2**31 - 1
-"""Largest number of nodes, and of argument slots, in a batch; both are numbered in 32 bits."""
-
 
 @dataclass
 class RelationalGraph:
@@ -206,8 +203,9 @@ def batch(queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec) 
         for relation in vocabulary
     }
     arguments = np.array([node for tuples in rows.values() for nodes in tuples for node in nodes], np.int32)
-    if first_node[-1] > MAX_INDEX or len(arguments) > MAX_INDEX:
-        raise SaltusError(f"a batch of graphs has more than {MAX_INDEX:,} nodes or arguments; use fewer queries")
+    most = 2**31 - 1  # both are numbered in 32 bits
+    if first_node[-1] > most or len(arguments) > most:
+        raise SaltusError(f"a batch of graphs has more than {most:,} nodes or arguments; use fewer queries")
     sizes = [len(tuples) for tuples in rows.values()]
     arities = [relation.arity for relation in vocabulary]
     candidates = list(_candidates(queries, of_query, first_node.tolist(), spec))

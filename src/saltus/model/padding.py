@@ -21,7 +21,7 @@ from torch import Tensor
 
 from saltus import _kernel
 from saltus.model.layout import BatchArrays, Group, Layout
-from saltus.model.values import MOST_BUCKETS, PIECE, TILE, WASTE
+from saltus.model.values import MOST_BUCKETS, PIECE, TILE
 
 GroupedRelations = tuple[tuple[int, tuple[int, ...]], ...]
 """Arity and relations of each group of a layout, by ascending arity."""
@@ -404,7 +404,8 @@ class Buckets(Generic[SizeT, Resident]):
         fitting = [(entry.size.slots, number) for number, entry in self._known.items() if size.fits(entry.size)]
         if fitting:
             slots, number = min(fitting)
-            if slots <= WASTE * size.slots or len(self._known) == MOST_BUCKETS:
+            # unless no more can be made, with at most twice the messages of a bucket that is made for the batch
+            if slots <= 2.4 * size.slots or len(self._known) == MOST_BUCKETS:
                 self._known.move_to_end(number)
                 return self._known[number]
         return None

@@ -31,7 +31,6 @@ from saltus.model.padding import (
     spans_of,
 )
 from saltus.model.rgnn import RelationalNetwork
-from saltus.model.values import MOST_SLOTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +53,7 @@ class RecordedPass:
 
     def q(self, batch: BatchArrays, layers: int) -> NDArray[np.float32]:
         """Q-values of the candidates of a batch."""
-        if len(batch.arguments) > MOST_SLOTS:
+        if len(batch.arguments) > 200_000:  # launches take no time worth saving
             layout = make_layout(batch, self.network.arities)
             with torch.inference_mode():
                 result: NDArray[np.float32] = self.network(layout.to(self.device), layers).q.cpu().numpy()

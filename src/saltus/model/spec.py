@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saltus.errors import ConfigurationError
-from saltus.model.values import MAX_EMBEDDING, MAX_LAYERS
 
 PRECISIONS = ("float32", "tf32", "bf16")
 """Precisions of the matrix products on a GPU."""
@@ -32,7 +31,7 @@ class ModelSpec:
     A key: bf16 takes three fifths of the time of float32, and loses digits."""
 
     def __post_init__(self) -> None:
-        for name, most in (("embedding", MAX_EMBEDDING), ("layers", MAX_LAYERS)):
+        for name, most in (("embedding", 1024), ("layers", 1000)):
             value = getattr(self, name)
             if value < 1:
                 raise ConfigurationError(f"model: {name} is {value}, expected at least 1")

@@ -18,7 +18,6 @@ from io import BufferedReader
 from typing import IO, Any
 
 from saltus.errors import shorten
-from saltus.model.values import MAX_DEPTH, MAX_HEADER
 
 METADATA = "__metadata__"
 
@@ -64,8 +63,8 @@ def open_plain(path: str | os.PathLike[str]) -> BufferedReader:
         raise
 
 
-def read_header(file: IO[bytes], most: int = MAX_HEADER) -> Header:
-    """The header of an open file, which is left at the first byte after it."""
+def read_header(file: IO[bytes], most: int = 16 << 20) -> Header:
+    """The header of an open file, which is left at the first byte after it; those of policies have a few thousand."""
     size = os.fstat(file.fileno()).st_size
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > size - 8:
@@ -137,8 +136,8 @@ def _check_values(value: Any, depth: int = 0) -> None:
         return
     if not isinstance(value, dict | list):
         return
-    if depth >= MAX_DEPTH:
-        raise DamageError(f"nested more than {MAX_DEPTH} deep")
+    if depth >= 32:
+        raise DamageError("nested more than 32 deep")
     for entry in [*value, *value.values()] if isinstance(value, dict) else value:
         _check_values(entry, depth + 1)
 

@@ -23,7 +23,7 @@ from saltus.pddl.expressions import (
     unknown,
     words_and_types,
 )
-from saltus.pddl.source import Source
+from saltus.pddl.source import MAX_NESTING, Source
 from saltus.pddl.structures import EQUALS, OBJECT, Domain, Function, Predicate, Schema, Type, TypedName
 
 SUPPORTED_REQUIREMENTS = frozenset(
@@ -73,12 +73,6 @@ REFUSED_SECTIONS = {
 
 RESERVED = frozenset({"and", "forall", "increase", "not", "when"})
 """Names that no predicate can have: conditions and effects give these words another meaning."""
-
-MAX_TYPE_DEPTH = 200
-"""Longest chain of supertypes."""
-
-MAX_TYPES = 4096
-"""Most types of a domain; the table of subtypes is quadratic in their number."""
 
 SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions", ":derived", ":action")
 
@@ -173,12 +167,10 @@ def parse_requirements(source: Source, group: Group | None) -> tuple[str, ...]:
 
 
 def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
-    """The declared types: `object` first, every supertype before its subtypes."""
+    """The declared types: `object` first, every supertype before its subtypes; a table is quadratic in their number."""
     declared = _declared_types(source, group)
-    if len(declared) > MAX_TYPES:
-        raise UnsupportedError(
-            f"a domain with more than {MAX_TYPES:,} types", source.position(group.offset if group else 0)
-        )
+    if len(declared) > 4096:
+        raise UnsupportedError("a domain with more than 4,096 types", source.position(group.offset if group else 0))
     ordered = {OBJECT: Type(OBJECT, None)}
     depths = {OBJECT: 0}
     for first in declared:
@@ -201,9 +193,9 @@ def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
                 continue
             ordered[name] = Type(name, parents[0], word.offset, tuple(parents[1:]))
             depths[name] = 1 + max(depths[parent] for parent in parents)
-            if depths[name] > MAX_TYPE_DEPTH:
+            if depths[name] > MAX_NESTING:
                 raise UnsupportedError(
-                    f"a type hierarchy of more than {MAX_TYPE_DEPTH} levels", source.position(word.offset)
+                    f"a type hierarchy of more than {MAX_NESTING} levels", source.position(word.offset)
                 )
             path.discard(name)
     return tuple(ordered.values())

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length")
 REFUSED_SECTIONS = {":constraints": "section ':constraints'"}
-SPECIAL_HEAD = -2
 METRIC = "'(:metric minimize (total-cost))'"
 
 
@@ -135,7 +134,8 @@ def _read_init(
             allowed[row, column] = domain.fits(types, parameter.types)
     arity = np.array([len(entry.parameters) for entry in domain.predicates], np.int32)
     special_heads = {EQUALS, "not", "and"} - number_of.keys()
-    of_symbol = [SPECIAL_HEAD if name in special_heads else number_of.get(name, -1) for name in source.symbols]
+    # -1 is an unknown name; entries that begin with -2 are left to us
+    of_symbol = [-2 if name in special_heads else number_of.get(name, -1) for name in source.symbols]
     predicate, argument, special, duplicate, refused = read_atoms(
         source.token,
         init[0] + 2,

@@ -36,9 +36,6 @@ WHOLE = ("schemas", "axioms")
 VARIABLES = ("?x", "?y", "?z")
 """Variables in messages about predicates, which a signature does not name."""
 
-MOST_SHOWN = 5
-"""Differences that a message lists."""
-
 
 def domain_signature(domain: Domain) -> dict[str, list[str]]:
     """Signature of a domain: types with supertypes, predicates with the types of their arguments, whole schemas and
@@ -100,7 +97,7 @@ def check_signature(signature: Signature, domain: Domain) -> None:
         )
 
 
-def listed(differences: Sequence[str], most: int = MOST_SHOWN) -> str:
+def listed(differences: Sequence[str], most: int = 5) -> str:
     """The first differences in one line, and how many more there are."""
     rest = len(differences) - most
     return "; ".join(differences[:most]) + (f"; and {rest} more" if rest > 0 else "")

@@ -22,23 +22,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_NESTING = 200
-"""Deepest nesting of parentheses; real domains come nowhere near it, and deeper text is garbage or an attack."""
-
-MAX_BYTES = 2**31 - 1
-"""Size of the largest text, whatever the limit on files is: offsets have 32 bits."""
-
-MAX_WARNINGS = 10
-"""Most warnings about one text."""
+"""Deepest nesting of parentheses, and of types; real domains come nowhere near it, and deeper text is garbage or an
+attack."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 CLOSE = -1
 """Token of a closing parenthesis; "(" is ~(index of its closing parenthesis), a name is its symbol number."""
 
-EMPTY = 1
-
 SCAN_ERRORS = {
-    EMPTY: ("empty file", "'(define …)'"),
+    1: ("empty file", "'(define …)'"),
     2: ("illegal character", "a name or a parenthesis"),
     3: ("extra closing parenthesis", "the end of the file"),
     4: ("parenthesis is never closed", "')' before the end of the file"),
@@ -81,12 +74,13 @@ class Source:
         cls, text: bytes, name: str = "<text>", scan: Scanner = _kernel.scan, *, strict: bool = False
     ) -> Source:
         """Tokens of `text`; unbalanced parentheses, illegal characters and the like raise a `PddlError`."""
-        if len(text) > MAX_BYTES:
-            raise InputError(f"{name}: text of {len(text):,} bytes is too large (limit {MAX_BYTES:,})")
+        most = 2**31 - 1  # whatever the limit on files is: offsets have 32 bits
+        if len(text) > most:
+            raise InputError(f"{name}: text of {len(text):,} bytes is too large (limit {most:,})")
         token, offset, symbols, code, where = scan(text, MAX_NESTING)
         if code:
             message, expected = SCAN_ERRORS[code]
-            found = excerpt(text, where) if code != EMPTY else None
+            found = excerpt(text, where) if code != 1 else None
             raise PddlError(message, position_of(text, where, name), found=found, expected=expected)
         return cls(name, text, token, offset, symbols, strict)
 
@@ -94,9 +88,9 @@ class Source:
         """Notes a flaw that can be mended; a strict source raises a `PddlError` instead."""
         if self.strict:
             raise PddlError(message, self.position(offset))
-        if len(self.warnings) < MAX_WARNINGS:
+        if len(self.warnings) < 10:
             self.warnings.append(f"{self.position(offset)}: {message}")
-        elif len(self.warnings) == MAX_WARNINGS:
+        elif len(self.warnings) == 10:
             self.warnings.append(f"{self.name}: more flaws, not listed")
 
     @cached_property

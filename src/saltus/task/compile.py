@@ -26,9 +26,6 @@ from saltus.task.goals import MAX_EXPANSION, GoalParts, goal_parts, refuse_expan
 from saltus.task.state import Goal, State
 from saltus.task.task import EQUALITY, Axiom, Effect, Literal, Schema, Task
 
-MAX_ARITY = 62
-"""Largest number of arguments of a predicate: with two objects, more would not fit into a code."""
-
 
 def load(domain: str | os.PathLike[str] | Domain, problem: str | os.PathLike[str], *, strict: bool = False) -> Task:
     """Task of a domain (file, or already read) and a problem file; if `strict`, every flaw in a file is an error."""
@@ -101,10 +98,9 @@ class _Compiler:
     def _check_sizes(self) -> None:
         file = self.domain.file
         for predicate in self.domain.predicates:
-            if len(predicate.parameters) > MAX_ARITY:
+            if len(predicate.parameters) > 62:  # with two objects, more would not fit into a code
                 raise UnsupportedError(
-                    f"{file}: predicate {predicate.name!r} with {len(predicate.parameters):,} arguments "
-                    f"(more than {MAX_ARITY})"
+                    f"{file}: predicate {predicate.name!r} with {len(predicate.parameters):,} arguments (more than 62)"
                 )
         for schema in self.domain.schemas:
             most = len(schema.parameters) + max((len(effect.variables) for effect in schema.effects), default=0)

@@ -21,13 +21,9 @@ from saltus.pddl import Exists as NamedExists
 from saltus.pddl import Literal as NamedLiteral
 from saltus.task.task import Exists, Literal
 
-MAX_RULES = 64
-"""Most rules into which one axiom is split; disjunctions beyond stay nested conditions."""
 MAX_VARIABLES = 64
 """Largest number of parameters of a schema plus variables of one of its effects or nested conditions; the kernel's
 matcher recurses over them."""
-MAX_DEPTH = 32
-"""Deepest nesting of conditions; the kernel's matcher recurses over them, too."""
 
 Part = NamedLiteral | ForAll | NamedExists | Or
 Conjunction = tuple[tuple[Literal, ...], tuple[Exists, ...]]
@@ -65,7 +61,7 @@ def rules_of(condition: Condition) -> list[Condition]:
             options = [rule for inner in part.parts for rule in rules_of(inner)]
         elif isinstance(part, NamedExists):
             options = [(NamedExists(part.variables, rule, part.offset),) for rule in rules_of(part.body)]
-        if len(rules) * len(options) > MAX_RULES:
+        if len(rules) * len(options) > 64:  # disjunctions beyond stay nested conditions
             options = [(part,)]
         rules = [rule + option for rule in rules for option in options]
     return rules
@@ -116,8 +112,8 @@ class Formulas:
         return tuple(literals), tuple(nested)
 
     def _nested(self, part: Part, slots: Mapping[str, int], count: int, depth: int) -> list[Exists]:
-        if depth > MAX_DEPTH:
-            raise UnsupportedError(f"{self.file}: a condition with more than {MAX_DEPTH} levels")
+        if depth > 32:  # the kernel's matcher recurses over them, too
+            raise UnsupportedError(f"{self.file}: a condition with more than 32 levels")
         assert not isinstance(part, NamedLiteral)
         if isinstance(part, NamedExists):
             return [self._exists(part.variables, part.body, slots, count, depth, positive=True)]

@@ -26,9 +26,6 @@ from saltus.task.cache import PerObject
 from saltus.task.state import State
 from saltus.task.task import Exists, Literal, Task
 
-NESTED = -2
-"""Predicate number of the first nested condition; the following ones count down."""
-
 
 class _Copy(NamedTuple):
     task: _kernel.Task
@@ -75,7 +72,7 @@ class _Conditions:
         return entries([*literals, *(self._reference(entry, count) for entry in nested)])
 
     def _reference(self, condition: Exists, count: int) -> Literal:
-        """The literal that stands for a nested condition below `count` variables."""
+        """The literal that stands for a nested condition below `count` variables; their predicates are -2, -3, …"""
         shared = sorted(variable for variable in _variables(condition) if variable < count)
         number = {variable: i for i, variable in enumerate(shared)}
         number |= {count + i: len(shared) + i for i in range(len(condition.variables))}
@@ -88,7 +85,7 @@ class _Conditions:
         domains = [self.everything] * len(shared) + self.domains(condition.variables)
         assert len(domains) == total
         self.nested.append((condition.positive, len(shared), domains, entries(literals)))
-        return Literal(NESTED - (len(self.nested) - 1), tuple(shared), False)
+        return Literal(-1 - len(self.nested), tuple(shared), False)
 
 
 def _variables(condition: Exists) -> set[int]:

@@ -15,8 +15,6 @@ from pathlib import Path
 from saltus.errors import InputError
 
 DOMAIN_FILE = "domain.pddl"
-PAPER_VALIDATION = 30
-"""Problems that the paper takes from the training problems for validation."""
 
 
 class Split(StrEnum):
@@ -82,9 +80,10 @@ def find_suite(folder: str | os.PathLike[str]) -> Suite:
     if not any(splits.values()):  # problems may lie next to the domain file
         splits[Split.TRAINING] = tuple(path for path in sorted(root.glob("*.pddl")) if path != domain)
     training = splits[Split.TRAINING]
-    if not splits[Split.VALIDATION] and len(training) > PAPER_VALIDATION and (root / "training/easy").is_dir():
-        splits[Split.VALIDATION] = training[-PAPER_VALIDATION:]
-        splits[Split.TRAINING] = training[:-PAPER_VALIDATION]
+    # the paper takes 30 of the training problems for validation
+    if not splits[Split.VALIDATION] and len(training) > 30 and (root / "training/easy").is_dir():
+        splits[Split.VALIDATION] = training[-30:]
+        splits[Split.TRAINING] = training[:-30]
     if not any(splits.values()):
         raise InputError(f"{root}: no problems found in this folder, nor in training/, validation/ or testing/")
     return Suite(root.resolve().name, domain, {split: paths for split, paths in splits.items() if paths})

@@ -25,6 +25,9 @@ WALLS = {
 }
 """The modules that import or read a name, or call it; reading one's own attributes is no use."""
 
+MOST_NUMBERS = 147
+"""Most numeric constants of modules: values that nobody sets are few, and what is used in one place is said there."""
+
 STAGES = {"policy", "process", "learn", "lab", "up", "cli"}
 """Where policies play. Growing asks about dead ends, too, without a policy."""
 
@@ -106,3 +109,51 @@ def test_the_kernel_has_one_grounder() -> None:
     sources = {path.name: path.read_text() for path in (ROOT / "kernel").glob("*.cpp")}
     assert {name for name, text in sources.items() if "GroundActions::GroundActions(" in text} == {"ground.cpp"}
     assert not {"negation.cpp"} & sources.keys()
+
+
+def numbers(tree: ast.Module) -> list[str]:
+    """Names of a module's numeric constants, which include tuples and lists of numbers."""
+    found: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            (target,), value = node.targets, node.value
+            is_split = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+            pairs = list(zip(target.elts, value.elts, strict=True)) if is_split else [(target, value)]
+        else:
+            continue
+        named = [(name.id, value) for name, value in pairs if isinstance(name, ast.Name) and name.id.isupper()]
+        found += [name for name, value in named if _is_number(value)]
+    return found
+
+
+def _is_number(value: ast.expr) -> bool:
+    """Whether an expression consists of numbers alone."""
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, int | float) and not isinstance(value.value, bool)
+    if isinstance(value, ast.UnaryOp):
+        return _is_number(value.operand)
+    if isinstance(value, ast.BinOp):
+        return _is_number(value.left) and _is_number(value.right)
+    return isinstance(value, ast.Tuple | ast.List) and bool(value.elts) and all(map(_is_number, value.elts))
+
+
+def test_numeric_constants_are_few() -> None:
+    found = {str(path.relative_to(PACKAGE)): numbers(tree_of(path)) for path in MODULES}
+    assert sum(map(len, found.values())) <= MOST_NUMBERS, {module: names for module, names in found.items() if names}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("MOST = 3", ["MOST"]),
+        ("MOST: int = 2**20 - 1", ["MOST"]),
+        ("LEFT, RIGHT = -58, 1.5", ["LEFT", "RIGHT"]),
+        ("STEPS = ((-1, 0), (1, 0))", ["STEPS"]),
+        ("NAME, WIDTH = 'x', 3", ["WIDTH"]),
+        ("IS_ON = True\nNAME = 'x'\nNONE = ()\nmost = 3\nTWICE = 2 * MOST\ndef f():\n    MOST = 3", []),
+    ],
+)
+def test_numeric_constants_are_counted(text: str, names: list[str]) -> None:
+    assert numbers(ast.parse(text)) == names

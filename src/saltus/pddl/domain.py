@@ -167,9 +167,9 @@ def parse_requirements(source: Source, group: Group | None) -> tuple[str, ...]:
 
 
 def _parse_types(source: Source, group: Group | None) -> tuple[Type, ...]:
-    """The declared types: `object` first, every supertype before its subtypes; a table is quadratic in their number."""
+    """The declared types: `object` first, every supertype before its subtypes."""
     declared = _declared_types(source, group)
-    if len(declared) > 4096:
+    if len(declared) > 4096:  # the table of subtypes is quadratic in their number
         raise UnsupportedError("a domain with more than 4,096 types", source.position(group.offset if group else 0))
     ordered = {OBJECT: Type(OBJECT, None)}
     depths = {OBJECT: 0}

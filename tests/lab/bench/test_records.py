@@ -75,7 +75,6 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
     policy.write_bytes(b"one")
     base = replace(JOB, policy=str(policy))
     same = [base, replace(base, threads=3), replace(base, problem="p02.pddl"), replace(base, seed=4)]
-    same.append(replace(base, greedy_share=0.9))  # of nothing: there is no search
     same += [replace(base, play=play) for play in (("take_goals=true",), ("take_goals=false", "take_goals=true"))]
     assert len({job.configuration() for job in same}) == 1
     copied = tmp_path / "b.safetensors"
@@ -88,7 +87,6 @@ def test_configurations_differ_by_what_can_change_the_result(tmp_path: Path) -> 
         replace(base, play=("take_goals=false",)),
         replace(base, play=("roles=8",)),
         replace(base, play=("roles=8", "take_goals=false")),
-        replace(base, search=True, greedy_share=0.9),
         replace(base, device="cuda"),
         replace(base, limits=Limits(11.0, 100.0, 5)),
         replace(base, limits=Limits(10.0, 101.0, 5)),

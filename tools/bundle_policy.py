@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from saltus.graph.encodings import method_name
-from saltus.learn.config import Configuration, differences, plain_values, saved_configuration
+from saltus.learn.config import Configuration, from_older, plain_values
 from saltus.learn.contest_state import FILE as CONTEST_FILE
 from saltus.learn.contest_state import FINAL, ContestState
 from saltus.learn.validation import Validation
 from saltus.learn.values import LEARNING_RATE_END, ROLLOUTS
 from saltus.model.description import training_seconds
+from saltus.model.older import ANY, removed
 from saltus.model.policy_file import PolicyFile, load_policy_file, save_policy
 from saltus.policy.catalogue import POLICIES
 
@@ -87,12 +88,22 @@ def coverage_text(record: Mapping[str, Any]) -> str:
 
 
 def settings_text(record: Mapping[str, Any]) -> str:
-    """Settings that differ from the defaults."""
-    ours, plain = saved_configuration(record["configuration"]), Configuration()
-    unimportant = UNIMPORTANT - ({"training.learning_rate_episodes"} if ours.training.learning_rate_restarts else set())
-    names = [name for name in differences(ours, plain) if name not in unimportant]
-    values = plain_values(ours)
-    return ", ".join(f"{name}={values[section][key]}" for name in names for section, key in [name.split(".")])
+    """Settings that differ from what holds now where nothing is set, those of keys that are gone included."""
+    restarts = record["configuration"]["training"].get("learning_rate_restarts", False)
+    unimportant = UNIMPORTANT - ({"training.learning_rate_episodes"} if restarts else set())
+    plain = plain_values(Configuration())
+    found: list[str] = []
+    recorded = from_older(record["configuration"])
+    for section in plain:
+        values = recorded.get(section, {})
+        for key, value in values.items():
+            gone = removed(section, key)
+            if gone is not None and (gone.value is ANY or (gone.only_with and not values.get(gone.only_with))):
+                continue
+            usual = plain[section].get(key) if gone is None else gone.value
+            if value != usual and f"{section}.{key}" not in unimportant:
+                found.append(f"{section}.{key}={value}")
+    return ", ".join(found)
 
 
 def make_card(name: str, policy: PolicyFile, table: str, source: str, *, is_named: bool) -> str:
@@ -146,9 +157,11 @@ def origin_text(record: Mapping[str, Any]) -> str:
 
 def played_text(policy: PolicyFile) -> list[str]:
     """What was set for play, after training; such settings do not change what was learned."""
-    learned = saved_configuration(policy.record["configuration"]).play
+    learned = from_older(policy.record["configuration"])["play"]
     names = [
-        entry.name for entry in fields(learned) if getattr(learned, entry.name) != getattr(policy.play, entry.name)
+        entry.name
+        for entry in fields(policy.play)
+        if learned.get(entry.name, entry.default) != getattr(policy.play, entry.name)
     ]
     listed = ", ".join(f"play.{name}={getattr(policy.play, name)}" for name in names)
     return [f"  Set after training: {listed}."] if names else []

@@ -15,15 +15,14 @@ namespace saltus::bindings {
 namespace {
 
 void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t capacity, std::int32_t goal_identity,
-               bool derived_novelty, std::int32_t root, bool expand_root_successors, bool keep_root_successors,
-               std::int64_t max_better, std::int64_t max_encoded, std::int64_t max_nodes, std::int64_t max_atoms,
+               std::int32_t root, bool expand_root_successors, bool keep_root_successors, std::int64_t max_better,
+               std::int64_t max_encoded, std::int64_t max_nodes, std::int64_t max_atoms,
                std::int64_t max_root_actions) {
     Spec spec;
     spec.kind = static_cast<Kind>(kind);
     spec.width = width;
     spec.capacity = capacity;
     spec.goal_identity = static_cast<GoalIdentity>(goal_identity);
-    spec.derived_novelty = derived_novelty;
     spec.root = static_cast<RootMode>(root);
     spec.expand_root_successors = expand_root_successors;
     spec.keep_root_successors = keep_root_successors;
@@ -132,9 +131,9 @@ Output<Code> lift_codes(const Task& small, const Task& whole, Input<Object> repr
 
 void bind_search(nb::module_& module) {
     nb::class_<Spec>(module, "Spec")
-        .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "derived_novelty"_a,
-             "root"_a, "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a, "max_encoded"_a,
-             "max_nodes"_a, "max_atoms"_a, "max_root_actions"_a);
+        .def("__init__", &make_spec, "kind"_a, "width"_a, "capacity"_a, "goal_identity"_a, "root"_a,
+             "expand_root_successors"_a, "keep_root_successors"_a, "max_better"_a, "max_encoded"_a, "max_nodes"_a,
+             "max_atoms"_a, "max_root_actions"_a);
     constexpr auto inside = nb::rv_policy::reference_internal;
     nb::class_<Tree>(module, "Tree")
         .def_prop_ro("parent", &array_of<&Tree::parent>, inside)

@@ -22,7 +22,6 @@ struct Spec {
     std::int32_t width = 1;
     std::int64_t capacity = 0;  // 0: no limit
     GoalIdentity goal_identity = GoalIdentity::instead;
-    bool derived_novelty = true;  // whether derived atoms that the goal does not mention have features
     RootMode root = RootMode::automatic;
     bool expand_root_successors = true;
     bool keep_root_successors = true;  // beyond the capacity, as leaves

@@ -8,20 +8,12 @@ namespace {
 constexpr std::int64_t kDenseLimit = std::int64_t{1} << 25;  // 4 MiB of bits; beyond that, a hash set
 }
 
-Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, bool derived,
-                 std::span<const Code> goal_positive, std::span<const Code> goal_negative)
+Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
+                 std::span<const Code> goal_negative)
     : task_(task),
       kind_(kind),
       goal_identity_(goal_identity),
-      ignores_derived_(!derived && !task.axioms.empty()),
       watches_of_(static_cast<std::size_t>(task.predicates())) {
-    if (ignores_derived_) {
-        std::vector<Object> arguments(static_cast<std::size_t>(task.max_arity) + 1);
-        for (std::span<const Code> codes : {goal_positive, goal_negative})
-            for (Code code : codes)
-                if (task.derived[static_cast<std::size_t>(task.decode(code, arguments.data()))])
-                    derived_goals_.insert(code);
-    }
     if (kind == Kind::iw) {
         total_ = task.code_offset.back();
     } else {
@@ -75,7 +67,6 @@ void Novelty::number_types() {
 
 template <typename Visit>
 bool Novelty::features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const {
-    if (!counts(code, predicate)) return false;
     if (kind_ == Kind::iw) return visit(code, kIdentity);
     if (goal_feature_.size() > 0) {
         const std::int32_t found = goal_feature_.find(code);

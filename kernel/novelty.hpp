@@ -2,8 +2,8 @@
 //
 // The features of a fluent atom depend on the kind of lookahead (iw: the atom itself; aiw: every argument with the
 // types of the others; baiw: every argument alone). Nullary and unary atoms are their own feature. An atom mentioned in
-// the goal has its identity as a feature, instead of or in addition to the abstract ones. Derived atoms that the goal
-// does not mention may have no features. Width 2 adds pairs of features of different atoms.
+// the goal has its identity as a feature, instead of or in addition to the abstract ones. Width 2 adds pairs of
+// features of different atoms.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ enum class GoalIdentity : std::int32_t { off = 0, instead = 1, also = 2 };
 
 class Novelty {
 public:
-    Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, bool derived, std::span<const Code> goal_positive,
+    Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::span<const Code> goal_positive,
             std::span<const Code> goal_negative);
 
     // Width 1: whether some feature of the atom is unseen; mark() also marks them as seen.
@@ -66,10 +66,6 @@ private:
     // Calls visit(feature, position) -> bool for every feature until it returns true.
     template <typename Visit>
     bool features(Code code, std::int32_t predicate, const Object* arguments, Visit&& visit) const;
-    bool counts(Code code, std::int32_t predicate) const {
-        return !ignores_derived_ || !task_.derived[static_cast<std::size_t>(predicate)] ||
-               derived_goals_.contains(code);
-    }
     bool concerns(const Watch& watch, std::int32_t position, const Object* arguments) const;
     std::vector<std::int64_t> features_of(Code code) const;
     void index_goals();
@@ -92,8 +88,6 @@ private:
     const Task& task_;
     Kind kind_;
     GoalIdentity goal_identity_;
-    bool ignores_derived_;
-    KeySet derived_goals_;     // if derived atoms are ignored: those that the goal mentions
     KeyNumbers goal_feature_;  // the number is the feature
     // Goal atoms by position and by their code with object 0 there: the objects that stand there, ascending.
     std::vector<KeyNumbers> goal_rows_;                           // [max arity]

@@ -12,8 +12,7 @@ constexpr std::int32_t kLongestPause = 15;  // joins that do not ask novelty aft
 }  // namespace
 
 Seen::Seen(Scene& scene, const Spec& spec, const Walking* walking)
-    : novelty(scene.task, spec.kind, spec.goal_identity, spec.derived_novelty, scene.situation.goal_positive,
-              scene.situation.goal_negative),
+    : novelty(scene.task, spec.kind, spec.goal_identity, scene.situation.goal_positive, scene.situation.goal_negative),
       scene_(scene),
       task_(scene.task),
       walking_(walking),

@@ -1,4 +1,4 @@
-"""Two domains with axioms, for `benchmarks/derived.py`.
+"""Two domains with axioms.
 
     python experiments/2026-11-16-adl/axioms.py OUT [--seed 0]
 

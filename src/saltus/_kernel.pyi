@@ -54,7 +54,6 @@ class Spec:
         width: int,
         capacity: int,
         goal_identity: int,
-        derived_novelty: bool,
         root: int,
         expand_root_successors: bool,
         keep_root_successors: bool,

@@ -59,7 +59,7 @@ def test_train_all_trains_every_domain_and_seed_and_goes_on(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_train_all_leaves_no_run_behind(suite: Path, tmp_path: Path, number: int) -> None:
-    settings = [*FAST, "episodes=100000", "validate_every=100000", "checkpoint_every=100000"]
+    settings = [*FAST, "episodes=100000", "validate_every=100000"]
     process = subprocess.Popen(
         [*PROGRAM, "train-all", str(suite), "--out", str(tmp_path), "--seeds", "2", "--jobs", "1", "--device", "cpu"]
         + [part for text in settings for part in ("--set", text)],

@@ -286,8 +286,7 @@ def read_policies(folder: Path) -> Feed:
 def small_trainer() -> Trainer:
     """A trainer that takes a few milliseconds per episode."""
     settings = ["steps=1", "batch=2", "layers=1", "embedding=4", "horizon=2", "larger_problems=0"]
-    settings += ["episodes=1000000", "replay=20", "prefetch=0"]
-    settings += ["validate_every=1000000", "validate_seconds=0"]
+    settings += ["episodes=1000000", "replay=20", "validate_every=1000000"]
     domain = parse_domain(Source.from_file(DOMAINS["blocksworld"].path))
     texts = [generate_problem("blocksworld", "training", i, SMALLEST, 0).encode() for i in range(2)]
     tasks = [build_task(domain, parse_problem(Source.from_bytes(text, "p"), domain)) for text in texts]

@@ -81,7 +81,6 @@ AUTHORS_SCRIPT = {
     "training.layers_least": 30,
     "training.dead_end": -10000.0,
     "training.hindsight_groundings": 1,
-    "training.prefetch": 0,
     "play.dead_ends": False,
 }
 """What the paper leaves open."""
@@ -123,8 +122,17 @@ def test_the_papers_methods_are_the_paper_to_the_letter(method: str) -> None:
     found = {key: values[key.partition(".")[0]][key.partition(".")[2]] for key in wanted}
     assert found == wanted
     changed = differences(load_configuration(papers_name(method)))
-    ours = {"training.validate_seconds", "training.episodes"}  # neither says anything about these
-    assert set(changed) <= {*wanted, *ours}
+    assert set(changed) <= {*wanted, "training.episodes"}  # of which neither says anything
+
+
+def test_the_papers_selection_says_how_the_paper_trains() -> None:
+    papers, ours = load_configuration("paper").training, load_configuration().training
+    assert (papers.prefetch, papers.validate_seconds, papers.validation_problems) == (0, 0, 0)
+    assert (ours.prefetch, ours.validate_seconds, ours.validation_problems) == (4, 60, 24)
+
+
+def test_there_are_few_keys() -> None:
+    assert sum(len(kind.__dataclass_fields__) for kind in SECTIONS.values()) <= 50
 
 
 def test_settings_override_the_file_and_the_file_the_defaults(tmp_path: Path) -> None:
@@ -160,7 +168,7 @@ def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
         ('[play]\nfrozen_goals = "all"\n', ["frozen_goals", "off, weak, strong"]),
         ("[training]\nreplay = 100000000\n", ["replay", "at most 10,000,000"]),
         ("[training]\nsteps = 10000000000000\n", ["steps", "at most 1,000,000,000,000"]),
-        ("[training]\nvalidate_seconds = nan\n", ["validate_seconds", "at least 0"]),
+        ("[training]\nvalidation_limit = nan\n", ["validation_limit", "at least 0"]),
         ("[training]\naverage = 1.0\n", ["average", "never change"]),
         ('[training]\nselection = "much"\n', ["selection", "larger, paper"]),
         ('[lookahead]\nkind = "deep"\n', ["kind", "deep"]),
@@ -318,7 +326,12 @@ def test_saved_configurations_of_earlier_versions_are_read() -> None:
     saved["training"]["searches"] = 2
     with pytest.raises(ConfigurationError, match=r'made with training.search_by="goal-count", which this version does'):
         saved_configuration(saved)
-    saved["training"] |= {"searches": 0, "clip": 0.5}
+    saved["training"] |= {"searches": 0, "prefetch": 0}
+    with pytest.raises(ConfigurationError, match=r"made with training.prefetch=0, which this version does not have"):
+        saved_configuration(saved)
+    saved["training"] |= {"selection": "paper"}
+    assert saved_configuration(saved).training.prefetch == 0
+    saved["training"] |= {"clip": 0.5}
     with pytest.raises(ConfigurationError, match=r"made with training.clip=0.5, which this version does not have"):
         saved_configuration(saved)
 

@@ -660,9 +660,7 @@ def test_a_configuration_bypasses_the_contest(suite: Path, tmp_path: Path) -> No
 
 def test_an_interrupted_contest_says_so_and_goes_on(suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    settings = short(
-        "lookahead.kind=aiw", "searches=0", "steps=20", "checkpoint_every=1", episodes=100_000
-    )  # it cannot end by itself
+    settings = short("lookahead.kind=aiw", "searches=0", "steps=20", episodes=100_000)  # it cannot end by itself
     arguments = [*PROGRAM, "train", str(suite), "--out", str(out), "--time-limit", "10h", *settings]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: any(path.stat().st_size for path in out.glob("candidates/*/log.jsonl")))
@@ -675,7 +673,7 @@ def test_an_interrupted_contest_says_so_and_goes_on(suite: Path, tmp_path: Path)
 
 def test_a_killed_contest_goes_on(suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    settings = short("lookahead.kind=aiw", "searches=0", "steps=20", "checkpoint_every=1", episodes=3)
+    settings = short("lookahead.kind=aiw", "searches=0", "steps=20", episodes=3)
     arguments = [*PROGRAM, "train", str(suite), "--out", str(out), "--time-limit", "10h", *settings]
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: any(path.stat().st_size for path in out.glob("candidates/*/log.jsonl")))

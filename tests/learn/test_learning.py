@@ -29,7 +29,7 @@ def test_delivery_is_learned_and_solves_problems_five_times_larger(tmp_path: Pat
     suite = find_suite(folder)
     largest = max(len(load(suite.domain, path).objects) for path in suite.splits["training"])
     options = ["--config", "tiny", "--threads", "1", "--seed", "1", "--device", "cpu"]
-    options += ["--set", f"episodes={EPISODES}", "--set", "validate_seconds=0"]
+    options += ["--set", f"episodes={EPISODES}"]
     assert command(["train", str(folder), "--out", str(tmp_path / "run"), *options]) == 0
     large = [task for seed in range(10) for task in small_tasks("delivery", 1, "test", seed)]
     assert min(len(task.objects) for task in large) >= 5 * largest

@@ -12,13 +12,22 @@ from typing import Any
 import pytest
 from tests.conftest import ROOT
 
-from saltus.errors import InputError
-from saltus.learn.config import Configuration, configuration_of, from_older, load_configuration, newer, plain_values
+from saltus.errors import ConfigurationError, InputError
+from saltus.learn.config import (
+    Configuration,
+    configuration_of,
+    from_older,
+    load_configuration,
+    newer,
+    plain_values,
+    saved_settings,
+)
 from saltus.learn.contest_state import KINDS, VERSION, Budget, ContestState, Round
 from saltus.learn.final import Placing
 from saltus.learn.folder import RunFolder
 from saltus.lookahead import PlaySpec, TreeSpec
 from saltus.lookahead.spec import names_of
+from saltus.model.older import removed
 
 ARCHIVES = {
     "2026-11-16-adl": 0,
@@ -36,15 +45,16 @@ def older(configuration: Configuration) -> dict[str, Any]:
     values = plain_values(configuration)
     play = values.pop("play")
     values["training"] |= {"take_goals": False, "validation_takes_goals": play.pop("take_goals")}
-    values["lookahead"] |= {**play, "dead_ends": "relaxed" if play["dead_ends"] else "successors"}
+    values["lookahead"] |= {**play, "max_atoms": 100_000_000, "max_root_actions": 20_000, "derived_novelty": True}
+    values["lookahead"] |= {"dead_ends": "relaxed" if play["dead_ends"] else "successors"}
     return values
 
 
 PLAYS = [
     PlaySpec(),
     PlaySpec(dead_ends=True, take_goals=False),
-    PlaySpec(frozen_goals="strong", roles=8, max_better=32, max_encoded=2000, max_nodes=10, max_atoms=11),
-    PlaySpec(goals_in_sight=1, max_root_actions=3, take_goals=False),
+    PlaySpec(frozen_goals="strong", roles=8, max_better=32, max_encoded=2000, max_nodes=10),
+    PlaySpec(goals_in_sight=1, take_goals=False),
 ]
 
 
@@ -80,6 +90,9 @@ def test_an_older_run_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "key", "value", "message"),
     [
+        ("lookahead", "max_atoms", 3, "made with play.max_atoms=3, which this version does not have"),
+        ("play", "max_root_actions", 3, "made with play.max_root_actions=3"),
+        ("lookahead", "derived_novelty", False, "made with lookahead.derived_novelty=false"),
         ("lookahead", "colour", 3, "unknown key 'colour'"),
         ("lookahead", "dead_ends", "all", "play: dead_ends is '.*', expected true or false"),
         ("training", "takes_goals", True, "unknown key 'takes_goals'"),
@@ -116,6 +129,13 @@ def test_settings_of_older_contests(setting: str, wanted: str) -> None:
     section, _, key = wanted.partition("=")[0].partition(".")
     found = plain_values(load_configuration(None, [newer(setting)]))[section][key]
     assert str(found).lower() == wanted.partition("=")[2]
+
+
+@pytest.mark.parametrize("section", ["lookahead.", "play.", ""])
+def test_settings_of_limits_that_are_gone(section: str) -> None:
+    assert saved_settings([f"{section}max_atoms=100000000", "lookahead.derived_novelty=true"]) == []
+    with pytest.raises(ConfigurationError, match=r"made with play.max_atoms=8, which this version does not have"):
+        saved_settings([f"{section}max_atoms=8"])
 
 
 @pytest.mark.parametrize(
@@ -264,7 +284,8 @@ def test_archived_runs_and_contests(name: str, tmp_path: Path) -> None:
         if file == "config.json":
             found = RunFolder(tmp_path).describe().configuration
             values = {**asdict(found.lookahead), **asdict(found.play), "dead_ends": found.play.dead_ends}
-            before = dict(written["lookahead"])
+            before = {key: value for key, value in written["lookahead"].items() if not removed("lookahead", key)}
+            before = {key: value for key, value in before.items() if not removed("play", key)}
             before["dead_ends"] = before["dead_ends"] == "relaxed"
             assert {key: values[key] for key in before} == before
         else:

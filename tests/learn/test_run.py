@@ -36,8 +36,14 @@ FAST = ["steps=2", "batch=4", "layers=2", "embedding=8", "horizon=5", "larger_pr
 
 def options(*extra: str, episodes: int = 6) -> list[str]:
     """Options of a short run."""
-    settings = [*FAST, f"episodes={episodes}", "validate_every=3", "checkpoint_every=2", *extra]
+    settings = [*FAST, f"episodes={episodes}", "validate_every=3", *extra]
     return ["--config", "tiny", "--device", "cpu", "--threads", "1", *(p for text in settings for p in ("--set", text))]
+
+
+@pytest.fixture(autouse=True)
+def saves_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run is saved after every second episode."""
+    monkeypatch.setattr("saltus.learn.run.CHECKPOINT_EVERY", 2)
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +264,7 @@ class TestResume:
 def test_signals_save_and_end_the_run(suite: Path, tmp_path: Path, number: int) -> None:
     out = tmp_path / "run"
     process = subprocess.Popen(
-        [*PROGRAM, "train", str(suite), "--out", str(out), *options("checkpoint_every=1000", episodes=100_000)],
+        [*PROGRAM, "train", str(suite), "--out", str(out), *options(episodes=100_000)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -282,7 +288,7 @@ def test_the_time_limit_ends_the_run_after_a_validation(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    limited = ["--time-limit", "4s", *options("validate_every=100000", "checkpoint_every=1", episodes=100_000)]
+    limited = ["--time-limit", "4s", *options("validate_every=100000", episodes=100_000)]
     assert command(["train", str(suite), "--out", str(out), *limited]) == 0
     lines = capsys.readouterr().out.splitlines()
     done = int(lines[0].split("after ")[1].split()[0])
@@ -303,7 +309,7 @@ def test_the_time_limit_ends_the_run_after_a_validation(
 def test_some_of_the_time_limit_is_kept_free_for_the_last_validation(suite: Path, tmp_path: Path) -> None:
     """A clock that moves on by 10 s per episode and by 15 s per validation."""
     now = [0.0]
-    settings = [*FAST, "episodes=100", "validate_every=2", "validate_seconds=0"]
+    settings = [*FAST, "episodes=100", "validate_every=2"]
     run = open_run(suite, tmp_path / "run", config="tiny", settings=settings, device="cpu", threads=1)
     trainer = run.trainer
     real = trainer.validate

@@ -20,7 +20,7 @@ from tests.policy.test_rollout import chain
 
 from saltus.errors import ConfigurationError, InputError
 from saltus.learn.batch import BatchMaker
-from saltus.learn.config import load_configuration, named_configurations
+from saltus.learn.config import TrainingSpec, load_configuration, named_configurations
 from saltus.learn.curriculum import Curriculum
 from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, Transition, collect, search
@@ -371,7 +371,8 @@ def test_validations_by_time_leave_the_weights_alone(monkeypatch: pytest.MonkeyP
     settings = [*SHORT, "episodes=6", "validate_every=4", "stop_after=2", "selection=paper"]
 
     def learn(seconds: float) -> Trainer:
-        trainer = Trainer(load_configuration("tiny", [*settings, f"validate_seconds={seconds}"]), tasks[:4], tasks[4:])
+        monkeypatch.setattr(TrainingSpec, "validate_seconds", seconds)
+        trainer = Trainer(load_configuration("tiny", settings), tasks[:4], tasks[4:])
         list(trainer.train())
         return trainer
 
@@ -385,7 +386,8 @@ def test_validations_by_time_leave_the_weights_alone(monkeypatch: pytest.MonkeyP
 
 def test_validations_by_time_are_no_reason_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("saltus.learn.trainer.time", SimpleNamespace(monotonic=hours().__next__, perf_counter=clock))
-    settings = [*SHORT, "validate_every=2", "stop_after=2", "validate_seconds=1e-3"]
+    monkeypatch.setattr(TrainingSpec, "validate_seconds", 1e-3)
+    settings = [*SHORT, "validate_every=2", "stop_after=2"]
     trainer = Trainer(load_configuration("tiny", settings), small_tasks("blocksworld", 3))  # nothing to solve is solved
     list(trainer.train())
     assert [entry.episode for entry in trainer.validations] == [1, 2, 3, 4]

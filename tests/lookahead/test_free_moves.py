@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS, examples
-from tests.lookahead.test_kernel import assert_same, limits, specs
+from tests.lookahead.test_kernel import ROOT_ACTIONS, assert_same, bounded, limits, specs
 from tests.random_moves import random_errands, random_maps, random_move_task, random_moves
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
@@ -99,13 +99,16 @@ def test_the_random_tasks_are_diverse() -> None:
 # -- kernel and twin -------------------------------------------------------------------------------------------------
 
 
-@given(situations(), free_specs(), limits())
+@given(situations(), free_specs(), limits(), ROOT_ACTIONS)
 @settings(max_examples=examples(80))
-def test_kernel_equals_twin(situation: tuple[Task, State, Goal], spec: TreeSpec, play: PlaySpec) -> None:
+def test_kernel_equals_twin(
+    situation: tuple[Task, State, Goal], spec: TreeSpec, play: PlaySpec, root_actions: int
+) -> None:
     """Equal trees, valid by replay."""
     task, state, goal = situation
-    tree = lookahead(task, state, spec, goal, play)
-    assert_same(tree, reference.lookahead(task, state, spec, goal, play))
+    with bounded(root_actions):
+        tree = lookahead(task, state, spec, goal, play)
+        assert_same(tree, reference.lookahead(task, state, spec, goal, play))
     tree.check_valid()
 
 
@@ -174,26 +177,30 @@ def test_reversible(task: Task) -> None:
     assert found == [is_reversible(task, group) for group in groups]
 
 
-@given(st.one_of(random_moves(free=0.0), random_tasks()), specs(widths=(1,)), limits())
+@given(st.one_of(random_moves(free=0.0), random_tasks()), specs(widths=(1,)), limits(), ROOT_ACTIONS)
 @settings(max_examples=examples(60))
-def test_without_free_moves_trees_are_the_usual_ones(task: Task, spec: TreeSpec, play: PlaySpec) -> None:
+def test_without_free_moves_trees_are_the_usual_ones(
+    task: Task, spec: TreeSpec, play: PlaySpec, root_actions: int
+) -> None:
     """A task without free moves: the same tree, whether they are asked for or not."""
     assume(find_free_moves(task) is None)
-    tree = lookahead(task, spec=replace(spec, free_moves=True), play=play)
-    assert_same(tree, lookahead(task, spec=replace(spec, free_moves=False), play=play))
+    with bounded(root_actions):
+        tree = lookahead(task, spec=replace(spec, free_moves=True), play=play)
+        assert_same(tree, lookahead(task, spec=replace(spec, free_moves=False), play=play))
     assert tree.up_to_walks(task.initial_state) == task.initial_state
 
 
-@given(st.lists(situations(), min_size=1, max_size=4), free_specs(), limits())
+@given(st.lists(situations(), min_size=1, max_size=4), free_specs(), limits(), ROOT_ACTIONS)
 @settings(max_examples=20)
 def test_batch_does_not_depend_on_threads(
-    batch: list[tuple[Task, State, Goal]], spec: TreeSpec, play: PlaySpec
+    batch: list[tuple[Task, State, Goal]], spec: TreeSpec, play: PlaySpec, root_actions: int
 ) -> None:
     """A batch equals single calls, with any number of threads, in the order asked for."""
-    single = [lookahead(task, state, spec, goal, play) for task, state, goal in batch * 2]
-    for threads in (1, 4):
-        for one, other in zip(single, lookahead_batch(batch * 2, spec, play, threads=threads), strict=True):
-            assert_same(one, other)
+    with bounded(root_actions):
+        single = [lookahead(task, state, spec, goal, play) for task, state, goal in batch * 2]
+        for threads in (1, 4):
+            for one, other in zip(single, lookahead_batch(batch * 2, spec, play, threads=threads), strict=True):
+                assert_same(one, other)
 
 
 # -- what can be reached ---------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ from saltus.lookahead import (
     lookahead_batch,
     random_action,
     reference,
+    search,
     successor_state,
 )
 from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS
@@ -83,17 +86,29 @@ def limits() -> st.SearchStrategy[PlaySpec]:
         max_better=st.sampled_from([None, None, 1, 2, 5]),
         max_encoded=st.sampled_from([None, None, 1, 2, 3, 7, 20]),
         max_nodes=st.sampled_from([3, 10, 60, 60]),
-        max_root_actions=st.sampled_from([1, 5, 1000]),
     )
 
 
-@given(random_tasks(), specs(), limits(), st.integers(0, 2**32))
+ROOT_ACTIONS = st.sampled_from([1, 5, 1000])
+
+
+@contextmanager
+def bounded(root_actions: int) -> Iterator[None]:
+    """With more root actions, `auto` means `classes`, in the kernel and in its twin."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (search, reference):
+            patch.setattr(module, "MAX_ROOT_ACTIONS", root_actions)
+        yield
+
+
+@given(random_tasks(), specs(), limits(), ROOT_ACTIONS, st.integers(0, 2**32))
 @settings(max_examples=examples(250))
-def test_random_tasks(task: Task, spec: TreeSpec, play: PlaySpec, seed: int) -> None:
+def test_random_tasks(task: Task, spec: TreeSpec, play: PlaySpec, root_actions: int, seed: int) -> None:
     """Equal trees from the initial state and from a state one action further on."""
     state = task.initial_state
     for _ in range(2):
-        assert_same(lookahead(task, state, spec, play=play), reference.lookahead(task, state, spec, play=play))
+        with bounded(root_actions):
+            assert_same(lookahead(task, state, spec, play=play), reference.lookahead(task, state, spec, play=play))
         action = random_action(task, state, random.Random(seed))
         if action is None:
             break
@@ -199,12 +214,13 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
             tree.check_valid()
 
 
-@given(st.lists(random_tasks(), min_size=1, max_size=4), specs(), limits())
+@given(st.lists(random_tasks(), min_size=1, max_size=4), specs(), limits(), ROOT_ACTIONS)
 @settings(max_examples=20)
-def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: TreeSpec, play: PlaySpec) -> None:
+def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: TreeSpec, play: PlaySpec, root_actions: int) -> None:
     """A batch equals single calls, with any number of threads, in the order asked for."""
     situations = [(task, task.initial_state, task.goal) for task in tasks for _ in range(3)]
-    single = [lookahead(task, state, spec, goal, play) for task, state, goal in situations]
-    for threads in (1, 4):
-        for one, other in zip(single, lookahead_batch(situations, spec, play, threads=threads), strict=True):
-            assert_same(one, other)
+    with bounded(root_actions):
+        single = [lookahead(task, state, spec, goal, play) for task, state, goal in situations]
+        for threads in (1, 4):
+            for one, other in zip(single, lookahead_batch(situations, spec, play, threads=threads), strict=True):
+                assert_same(one, other)

@@ -25,6 +25,7 @@ from saltus.lookahead import (
     lookahead_batch,
     random_action,
     reference,
+    search,
     successor_state,
 )
 from saltus.task import Action, Goal, Literal, Plan, Task, load, validate
@@ -111,9 +112,10 @@ def test_classes_keep_one_of_interchangeable_objects() -> None:
     assert tree.root_successors == "classes"
 
 
-def test_auto_turns_to_classes_above_the_bound(corridor: Task) -> None:
+def test_auto_turns_to_classes_above_the_bound(corridor: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     for bound, mode in ((3, "all"), (2, "classes")):
-        tree = lookahead(corridor, play=PlaySpec(max_root_actions=bound))
+        monkeypatch.setattr(search, "MAX_ROOT_ACTIONS", bound)
+        tree = lookahead(corridor)
         assert tree.root_successors == mode
 
 
@@ -226,10 +228,21 @@ def test_max_nodes_truncates(corridor: Task) -> None:
         assert tree.parent.tolist() == whole.parent[:limit].tolist()
 
 
-def test_max_atoms_truncates(corridor: Task) -> None:
-    tree = lookahead(corridor, play=PlaySpec(max_atoms=1))
+def test_too_many_atoms_truncate(corridor: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MAX_ATOMS", 1)
+    tree = lookahead(corridor)
     assert tree.truncated
     assert len(tree) == 2
+
+
+def test_few_nodes_may_have_few_atoms(corridor: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = len(lookahead(corridor))
+    few = PlaySpec(max_nodes=whole)
+    assert not lookahead(corridor, play=few).truncated
+    monkeypatch.setattr(search, "ATOMS_PER_NODE", 1)
+    tree = lookahead(corridor, play=few)
+    assert tree.truncated
+    assert 1 < len(tree) < whole
 
 
 def test_huge_root_is_cut_off_in_order(ipc: Path) -> None:

@@ -31,7 +31,7 @@ PROGRAM = """
 import json, resource, sys
 sys.path.insert(0, "")
 from tests.tasks import task_of
-from saltus.lookahead import TreeSpec, applicable_actions, lookahead
+from saltus.lookahead import PlaySpec, TreeSpec, applicable_actions, lookahead, search
 domain, objects, facts, spec, megabytes = json.loads(sys.stdin.read())
 names = " ".join(f"o{i}" for i in range(objects))
 chain = " ".join(f"(next o{i} o{i + 1})" for i in range(objects - 1)) if "next" in domain else ""
@@ -41,7 +41,9 @@ resource.setrlimit(resource.RLIMIT_AS, (used + (megabytes << 20),) * 2)
 if spec is None:
     print(json.dumps([action.arguments for action in applicable_actions(task, task.initial_state, limit=2)]))
 else:
-    tree = lookahead(task, spec=TreeSpec(**spec))
+    search.MAX_ATOMS = spec.pop("max_atoms", search.MAX_ATOMS)
+    play = PlaySpec(max_nodes=spec.pop("max_nodes", PlaySpec.max_nodes))
+    tree = lookahead(task, spec=TreeSpec(**spec), play=play)
     print(json.dumps([len(tree), tree.truncated, len(tree.action_of(len(tree) - 1).arguments)]))
 """
 

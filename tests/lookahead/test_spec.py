@@ -15,7 +15,6 @@ TREES = TreeSpec(
     width=2,
     capacity=7,
     goal_identity="off",
-    derived_novelty=False,
     root_successors="novel",
     expand_root_successors=False,
     keep_root_successors=False,
@@ -28,8 +27,6 @@ PLAY = PlaySpec(
     max_encoded=4,
     roles=3,
     max_nodes=5,
-    max_atoms=6,
-    max_root_actions=8,
 )
 EXCLUDED = {"free_moves", "goals_in_sight"}
 """By other settings of the two."""
@@ -108,4 +105,5 @@ def test_values_of_earlier_versions_are_mapped_field_by_field() -> None:
     trees, play = split_older(older)
     assert (TreeSpec(**trees), PlaySpec(**play)) == (TREES, PLAY)
     assert split_older({"dead_ends": "successors", "kind": "iw"}) == ({"kind": "iw"}, {"dead_ends": False})
+    assert split_older({"max_atoms": 3, "max_root_actions": 4}) == ({}, {"max_atoms": 3, "max_root_actions": 4})
     assert split_older({"dead_ends": "maybe", "new": 1}) == ({"new": 1}, {"dead_ends": "maybe"})

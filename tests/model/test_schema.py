@@ -205,6 +205,8 @@ def test_the_lookahead_of_version_1_held_both_trees_and_play(path: Path) -> None
     assert not {*names_of(TreeSpec)} & {*names_of(PlaySpec)}
     named = {"relaxed": True, "successors": False}
     older = {name: named[value] if name == "dead_ends" else value for name, value in written["lookahead"].items()}
+    gone = {"max_atoms": 100_000_000, "max_root_actions": 20_000, "derived_novelty": True}
+    assert {name: older.pop(name, value) for name, value in gone.items()} == gone
     assert {name: found[name] for name in older} == older
     assert {type(value) for value in older.values()} <= {bool, int, str, type(None)}
     defaults = {**asdict(TreeSpec()), **asdict(PlaySpec())}
@@ -229,8 +231,8 @@ def test_a_file_of_version_1_comes_back_as_one_of_version_2(tmp_path: Path) -> N
 
 def test_every_field_of_trees_and_play_is_kept(tmp_path: Path) -> None:
     (tmp_path / "old").write_bytes(OLDER)
-    trees = TreeSpec("iw", 1, 7, "also", False, "all", False, False, True)
-    play = PlaySpec(True, "strong", False, None, 3, 4, 5, 6, 7, 8)
+    trees = TreeSpec("iw", 1, 7, "also", "all", False, False, True)
+    play = PlaySpec(True, "strong", False, None, 3, 4, 5, 6)
     specs = (trees, play)
     same = {entry.name for spec in specs for entry in fields(spec) if getattr(spec, entry.name) == entry.default}
     assert same == {"width", "goals_in_sight"}
@@ -247,6 +249,7 @@ def test_every_field_of_trees_and_play_is_kept(tmp_path: Path) -> None:
         ({"lookahead": {"colour": 3}}, "lookahead: unknown field 'colour'"),
         ({"lookahead": {"take_goals": True, "goals": 1}}, "lookahead: unknown field 'goals'"),
         ({"lookahead": {"dead_ends": "all"}}, "play.dead_ends: expected true or false"),
+        ({"lookahead": {"max_atoms": 3}}, "made with play.max_atoms=3, which this version does not have"),
         ({"lookahead": {"max_better": "few"}}, "play.max_better: expected a whole number"),
         ({"lookahead": []}, "lookahead: expected an object, found a list"),
         ({"play": {}}, "unknown field 'play'"),

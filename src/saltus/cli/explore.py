@@ -48,9 +48,6 @@ def lookahead(
     goal_identity: Annotated[
         str, typer.Option(help=f"Identity of goal atoms as a feature: {', '.join(GOAL_IDENTITIES)}.")
     ] = DEFAULTS.goal_identity,
-    derived_novelty: Annotated[
-        bool, typer.Option(help="Whether derived atoms outside the goal count for novelty.")
-    ] = DEFAULTS.derived_novelty,
     root_successors: Annotated[
         str, typer.Option(help=f"Root successors in the tree: {', '.join(ROOT_SUCCESSORS)}.")
     ] = DEFAULTS.root_successors,
@@ -93,7 +90,6 @@ def lookahead(
         width=width,
         capacity=capacity,
         goal_identity=goal_identity,
-        derived_novelty=derived_novelty,
         root_successors=root_successors,
         expand_root_successors=expand_root_successors,
         keep_root_successors=keep_root_successors,

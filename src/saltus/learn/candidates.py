@@ -38,14 +38,12 @@ to choose may be what was left out."""
 
 SHARED = (
     f"play.max_encoded={MOST_ENCODED}",
-    "training.validation_problems=24",
     "training.larger_problems=12",
     "training.far_problems=4",
     "training.episodes=10000",
     "training.stop_after=4",
     "training.learning_rate_restarts=true",
     "training.average=0.997",
-    "training.validate_seconds=60",
     "training.curriculum=100",
     "training.lean=true",
 )

@@ -24,6 +24,7 @@ from saltus.errors import ConfigurationError, InputError, shorten, suggestion
 from saltus.files import SETTINGS_BYTES, read_whole
 from saltus.graph import EncodingSpec
 from saltus.graph.encodings import method_name
+from saltus.learn.values import PREFETCH, VALIDATE_SECONDS, VALIDATION_PROBLEMS
 from saltus.lookahead import UNITS, PlaySpec, TreeSpec
 from saltus.lookahead.spec import split_older
 from saltus.model import ModelSpec
@@ -91,14 +92,6 @@ class TrainingSpec:
     """If not 0, every gradient step draws its number of layers between this and `model.layers`."""
     validate_every: int = 25
     """Episodes between validations."""
-    # Departure: the paper says nothing about when it validates; slow runs would show nothing for hours.
-    validate_seconds: float = 120.0
-    """Seconds after which a validation takes place even if none is due by episodes, so that slow runs show results;
-    0 for none. These validations take at most a fifth of the time and never change the weights, but since their
-    checkpoints can become the policy, which one does may depend on the speed of the machine."""
-    validation_problems: int = 0
-    """Most validation problems that are used, spread over their sizes; 0 for all. Where there are many, most of the
-    time would be spent on them."""
     validation_limit: float = 0.0
     """Longest time of a validation in seconds, 0 for no limit: problems that are not solved by then count as unsolved.
     A policy that wanders through large problems would take up the time of the run."""
@@ -124,16 +117,11 @@ class TrainingSpec:
     selection: str = "larger"
     """What chooses the best checkpoint. larger: coverage of validation and larger problems together, then plan length;
     goal states that are seen are taken, as in planning. paper: coverage of validation problems by the best Q-value
-    alone, then plan length, then TD error. With `cost=costs`, the cost of the plans takes the place of their length."""
+    alone, then plan length, then TD error; all validation problems are used, validations are due by episodes alone, and
+    batches are not prepared in advance. With `cost=costs`, the cost of the plans takes the place of their length."""
     stop_after: int = 0
     """Ends the run after so many regular validations in a row that solved every problem, of which only the first may be
     better than all before it; 0 never does."""
-    checkpoint_every: int = 10
-    """Episodes between saves of the whole run, from which it can be resumed."""
-    # Departure: preparing batches takes longer than learning from them. Without it, priorities are always current.
-    prefetch: int = 4
-    """Batches prepared in advance while the network learns; priorities lag behind by as many steps. It is part of a
-    run, since it changes which transitions are drawn."""
 
     def __post_init__(self) -> None:
         for name, known in (("cost", tuple(UNITS)), ("selection", SELECTIONS)):
@@ -141,7 +129,7 @@ class TrainingSpec:
                 raise ConfigurationError(
                     f"training: {name} is {getattr(self, name)!r}, expected one of {', '.join(known)}"
                 )
-        positive = {"episodes", "horizon", "steps", "batch", "replay", "validate_every", "checkpoint_every"}
+        positive = {"episodes", "horizon", "steps", "batch", "replay", "validate_every"}
         positive |= {"learning_rate_episodes", "hindsight_groundings"}
         for entry in fields(self):
             value = getattr(self, entry.name)
@@ -157,6 +145,21 @@ class TrainingSpec:
             raise ConfigurationError(f"training: average is {self.average}, expected less: it would never change")
         if not self.dead_end <= -1:
             raise ConfigurationError(f"training: dead_end is {self.dead_end}, expected at most -1, the cost of a jump")
+
+    @property
+    def prefetch(self) -> int:
+        """Batches prepared in advance while the network learns. It changes which transitions are drawn."""
+        return 0 if self.selection == "paper" else PREFETCH
+
+    @property
+    def validate_seconds(self) -> float:
+        """Seconds after which a validation takes place even if none is due by episodes; 0 for none."""
+        return 0.0 if self.selection == "paper" else VALIDATE_SECONDS
+
+    @property
+    def validation_problems(self) -> int:
+        """Most validation problems that are used; 0 for all."""
+        return 0 if self.selection == "paper" else VALIDATION_PROBLEMS
 
 
 @dataclass(frozen=True)
@@ -288,7 +291,7 @@ def newer(setting: str) -> str:
     if name == "validation_takes_goals":
         return f"play.take_goals={value}"
     _, play = split_older({name: value})
-    if name in PlaySpec.__dataclass_fields__ and (section == "lookahead" or play[name] != value):
+    if name in play and (section == "lookahead" or play[name] != value):
         return f"play.{name}={str(play[name]).lower()}"
     return setting
 

@@ -20,7 +20,7 @@ from saltus.learn.folder import RunDescription, RunOutput
 from saltus.learn.problems import Problems
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Validation
-from saltus.learn.values import RESERVED_SHARE
+from saltus.learn.values import CHECKPOINT_EVERY, RESERVED_SHARE
 from saltus.policy import LearnedPolicy
 
 TIME_LIMIT = "the time limit"
@@ -112,7 +112,7 @@ class Run:
                 if isinstance(event, Validation):
                     self._keep(event)
                 ends = trainer.episode == spec.episodes or is_over()
-                due = trainer.episode % spec.checkpoint_every == 0 and self._is_complete(event)
+                due = (trainer.episode - 1) % CHECKPOINT_EVERY == 0 and self._is_complete(event)
                 if due and not ends and self.output.save_state(trainer, self.elapsed):
                     saved = self._progress()
                 yield event

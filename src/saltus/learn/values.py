@@ -83,6 +83,14 @@ VALIDATION_JUMPS = 50
 VALIDATION_SHARE = 0.2
 """Largest share of the time that validations by time may take."""
 
+# Departure: the paper says nothing about when it validates; slow runs would show nothing for hours.
+VALIDATE_SECONDS = 60.0
+"""Seconds after which a validation takes place even if none is due by episodes. It never changes the weights, but since
+its checkpoint can become the policy, which one does may depend on the speed of the machine."""
+
+VALIDATION_PROBLEMS = 24
+"""Most validation problems that are used, spread over their sizes: most of the time would be spent on more."""
+
 LARGER_FROM = 0.9
 """Share of the validation problems that must be solved before the larger ones are tried, which take the most time."""
 
@@ -123,6 +131,10 @@ KEPT_NODES = 600
 KEPT_SLOTS = 8192
 """Graphs of a tree are kept with it if they have at most this many argument slots, which take 8 bytes each."""
 
+# Departure: preparing batches takes longer than learning from them. Without it, priorities are always current.
+PREFETCH = 4
+"""Batches prepared in advance while the network learns; priorities lag behind by as many steps."""
+
 AHEAD = 64
 """Transitions whose trees are made at a time before they are drawn."""
 
@@ -130,6 +142,9 @@ AHEAD_THREADS = 4
 """With fewer threads, trees are only made for transitions that are drawn."""
 
 # -- messages --------------------------------------------------------------------------------------------------------
+
+CHECKPOINT_EVERY = 10
+"""Episodes between saves of the whole run, from which it can be resumed; the first one is after the first episode."""
 
 LINE_EVERY = 10.0
 """Seconds between lines about episodes where there is no terminal."""

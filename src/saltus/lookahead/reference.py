@@ -31,7 +31,7 @@ import numpy as np
 from saltus.lookahead.budget_reference import choose_encoded
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves
 from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
-from saltus.lookahead.spec import PLAY, TREES, PlaySpec, TreeSpec
+from saltus.lookahead.spec import MAX_ROOT_ACTIONS, PLAY, TREES, PlaySpec, TreeSpec
 from saltus.lookahead.supplies import Quota, with_quotas
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import EQUALITY, Action, Exists, Goal, Literal, State, Task
@@ -70,13 +70,8 @@ FEATURES: dict[str, Features] = {"iw": iw_features, "aiw": aiw_features, "baiw":
 
 
 def features(task: Task, goal: Goal, spec: TreeSpec, code: int) -> set[Feature]:
-    """Features of an atom for a goal: an atom mentioned in the goal keeps its identity (`goal_identity`).
-
-    Derived atoms that the goal does not mention may have none (`derived_novelty`).
-    """
+    """Features of an atom for a goal: an atom mentioned in the goal keeps its identity (`goal_identity`)."""
     mentioned = code in goal.positive or code in goal.negative
-    if not spec.derived_novelty and not mentioned and task.decode(code)[0] in task.derived:
-        return set()
     abstract = FEATURES[spec.kind](task, code)
     if spec.goal_identity == "off" or not mentioned:
         return abstract
@@ -161,7 +156,7 @@ def lookahead(
     root_actions = count_successors(task, moves, places) if moves and places else len(ahead)
     mode = spec.root_successors
     if mode == "auto":
-        mode = "classes" if spec.width == 1 and root_actions > play.max_root_actions else "all"
+        mode = "classes" if spec.width == 1 and root_actions > MAX_ROOT_ACTIONS else "all"
     nodes = [Node(-1, 0, 0, None, root, True, True)]
     truncated = stopped = False
     try:

@@ -10,11 +10,28 @@ from typing import NamedTuple
 from saltus import _kernel
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.lookahead.roles import project
-from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, PLAY, ROOT_SUCCESSORS, TREES, PlaySpec, TreeSpec
+from saltus.lookahead.spec import (
+    GOAL_IDENTITIES,
+    KINDS,
+    MAX_ROOT_ACTIONS,
+    PLAY,
+    ROOT_SUCCESSORS,
+    TREES,
+    PlaySpec,
+    TreeSpec,
+)
 from saltus.lookahead.tree import LookaheadTree
 from saltus.lookahead.view import View
 from saltus.task import Goal, State, Task
 from saltus.task.kernel_task import kernel_task
+
+MAX_ATOMS = 100_000_000
+"""Largest number of atoms stored as differences in a tree. A larger tree is cut off and marked as truncated. What the
+search needs in addition to the tree (pairs of width 2, classes, lists of actions) may take as many bytes as these
+atoms, and at least 64 MiB."""
+
+ATOMS_PER_NODE = 1000
+"""The same for each node that a tree may have: who wants few nodes wants little memory."""
 
 _ROOT_NAMES = {number: name for name, number in ROOT_SUCCESSORS.items()}
 
@@ -89,15 +106,14 @@ def _kernel_spec(spec: TreeSpec, play: PlaySpec) -> _kernel.Spec:
         spec.width,
         spec.capacity or 0,
         GOAL_IDENTITIES[spec.goal_identity],
-        spec.derived_novelty,
         ROOT_SUCCESSORS[spec.root_successors],
         spec.expand_root_successors,
         spec.keep_root_successors,
         play.max_better or 0,
         play.max_encoded or 0,
         play.max_nodes,
-        play.max_atoms,
-        play.max_root_actions,
+        min(MAX_ATOMS, ATOMS_PER_NODE * play.max_nodes),
+        MAX_ROOT_ACTIONS,
     )
 
 

@@ -29,6 +29,12 @@ FROZEN_GOALS = ("off", "weak", "strong")
 LARGEST = 2**62
 """Limits must be smaller, since the kernel counts in 64 bits."""
 
+MAX_ROOT_ACTIONS = 20_000
+"""Largest number of applicable actions for which `root_successors=auto` means `all`."""
+
+OLDER_PLAY = ("max_atoms", "max_root_actions")
+"""Keys of play that earlier versions had."""
+
 
 class Settings:
     """What both specifications share: texts `key=value`, and checks that name the field."""
@@ -117,14 +123,10 @@ class TreeSpec(Settings):
     goal_identity: str = "instead"
     """Features of an atom mentioned in the goal: instead: its identity alone (the paper); also: its identity and its
     abstracted features; off: its abstracted features alone (the paper's reduced goals)."""
-    derived_novelty: bool = True
-    """Whether derived atoms have features; those mentioned in the goal always do. A key: a choice that depends on the
-    domain."""
     # Departure: the paper enumerates all actions; on the largest problems there are millions of interchangeable ones.
     root_successors: str = "auto"
     """Successors of the root in the tree: all: every distinct one; classes: one per class that 1-WL colours cannot
-    distinguish; novel: novel ones only; auto: all, or classes if there are more than `play.max_root_actions` applicable
-    actions."""
+    distinguish; novel: novel ones only; auto: all, or classes if there are more than 20,000 applicable actions."""
     # Departure: the paper expands novel states only. The first vehicle's moves then make every place seen, and those of
     # the other vehicles are leaves.
     expand_root_successors: bool = True
@@ -190,12 +192,6 @@ class PlaySpec(Settings):
     too large."""
     max_nodes: int = 1_000_000
     """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated. A key: a limit."""
-    max_atoms: int = 100_000_000
-    """Largest number of atoms stored as differences in a tree. A larger tree is cut off and marked as truncated. What
-    the search needs in addition to the tree (pairs of width 2, classes, lists of actions) may take as many bytes as
-    these atoms, and at least 64 MiB. A key: a limit."""
-    max_root_actions: int = 20_000
-    """Largest number of applicable actions for which `lookahead.root_successors=auto` means `all`. A key: a limit."""
 
     def __post_init__(self) -> None:
         self._check_choices(frozen_goals=FROZEN_GOALS)
@@ -214,7 +210,7 @@ def split_older(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
 
     Dead ends were `successors` or `relaxed`; any other value is left as it is, to be refused.
     """
-    play = {key: value for key, value in values.items() if key in names_of(PlaySpec)}
+    play = {key: value for key, value in values.items() if key in (*names_of(PlaySpec), *OLDER_PLAY)}
     trees = {key: value for key, value in values.items() if key not in play}
     if play.get("dead_ends") in ("successors", "relaxed"):
         play["dead_ends"] = play["dead_ends"] == "relaxed"

@@ -52,7 +52,7 @@ class LookaheadTree:
     root_successors: str
     """all, classes or novel: what was used, also where `auto` was asked for."""
     truncated: bool
-    """Whether the tree was cut off by `max_nodes`, by `max_atoms`, or for lack of memory."""
+    """Whether the tree was cut off by `max_nodes`, by its number of atoms, or for lack of memory."""
     stopped: bool
     """Whether states were not expanded because of `max_better`; every successor of the root is in the tree all the
     same."""

@@ -28,6 +28,14 @@ class Removed:
     """What holds now; empty if the value says it."""
     only_with: str = ""
     """Key of the same section without which, or with 0 as whose value, it made no difference."""
+    with_paper: Any = ANY
+    """What it must have been with `selection=paper`, if not the same."""
+
+    def allows(self, value: Any, values: Mapping[str, Any]) -> bool:
+        """Whether what now holds is what the value said among the other values of its section."""
+        is_papers = self.with_paper is not ANY and values.get("selection") == "paper"
+        wanted = self.with_paper if is_papers else self.value
+        return wanted is ANY or wanted == value or bool(self.only_with and not values.get(self.only_with))
 
     @property
     def text(self) -> str:
@@ -36,7 +44,13 @@ class Removed:
 
 
 REMOVED: dict[str, dict[str, Removed]] = {
-    "lookahead": {},
+    "lookahead": {
+        "derived_novelty": Removed(True, "derived atoms always count for novelty"),
+    },
+    "play": {
+        "max_atoms": Removed(100_000_000),
+        "max_root_actions": Removed(20_000),
+    },
     "encoding": {
         "depth_unit": Removed("jumps", "depth nodes count jumps"),
         "derived": Removed(True, "derived atoms are always encoded"),
@@ -77,6 +91,10 @@ REMOVED: dict[str, dict[str, Removed]] = {
         "plan_starts": Removed(0, "rollouts begin in initial states"),
         "validation_jumps": Removed(50),
         "validation_takes_goals": Removed(ANY, "play.take_goals has taken its place"),
+        "validate_seconds": Removed(ANY, "validations are due every 60 s, too, unless selection is paper"),
+        "validation_problems": Removed(ANY, "24 are used, unless selection is paper"),
+        "checkpoint_every": Removed(ANY, "runs are saved every 10 episodes"),
+        "prefetch": Removed(4, "batches are prepared in advance unless selection is paper", with_paper=0),
         "larger_training": Removed(0, "larger problems serve validation alone"),
         "problems_from": Removed("auto", "problems are grown where the domain has no generator"),
         "larger_from": Removed(0.9),
@@ -106,9 +124,7 @@ def without_removed(section: str, values: Any) -> Any:
         return values
     for key, value in values.items():
         found = removed(section, key)
-        if found is None or found.value is ANY or found.value == value:
-            continue
-        if not found.only_with or values.get(found.only_with):
+        if found is not None and not found.allows(value, values):
             setting = f"{section}.{key}={json.dumps(value, default=str)}"
             raise ConfigurationError(f"made with {setting}, which this version does not have: {found.text}")
     return {key: value for key, value in values.items() if removed(section, key) is None}

@@ -127,7 +127,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
         read_signature(values["domain"]),
         values["record"],
         read_spec(JumpCost, values.get("cost", {}), "cost"),
-        read_spec(PlaySpec, values["play"], "play"),
+        read_section(PlaySpec, values, "play"),
     )
 
 

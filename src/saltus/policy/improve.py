@@ -28,7 +28,7 @@ from saltus.task import Action, Task
 TREES = (
     (TreeSpec(), PlaySpec()),
     (TreeSpec(kind="iw"), PlaySpec()),
-    (TreeSpec(kind="iw", width=2), PlaySpec(max_nodes=2_000, max_atoms=2_000_000)),
+    (TreeSpec(kind="iw", width=2), PlaySpec(max_nodes=2_000)),
 )
 """Lookaheads, with their limits, in which shortcuts are sought, one after the other."""
 

@@ -30,7 +30,7 @@ from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.policy.outcome import Outcome
 from saltus.process import Stop
 
-SETTINGS = [*FAST, "validate_every=3", "checkpoint_every=2", "validate_seconds=0", "stop_after=0"]
+SETTINGS = [*FAST, "validate_every=3", "stop_after=0"]
 FILE = f"""
 problems = "suites"
 

@@ -130,7 +130,7 @@ def test_grow_says_that_no_plan_was_found(
     for limit in ("MOST_DECISIONS", "GUIDE_DECISIONS"):
         monkeypatch.setattr(goals, limit, 1)
     monkeypatch.setattr("saltus.grow.grower.goal_of_state", lambda *_: None)
-    monkeypatch.setattr("saltus.grow.grower.relaxed_search", lambda *_: RelaxedFound())
+    monkeypatch.setattr("saltus.grow.plans.relaxed_search", lambda *_: RelaxedFound())
     options = ["grow", str(ferry), "--times", "2", "--count", "1"]
     assert run([*options, "--out", str(tmp_path / "grown")]) == ExitCode.NO_PLAN
     assert "no plan was found for any of the 4 problems tried" in capsys.readouterr().err

@@ -264,7 +264,7 @@ def test_grown_problems_are_well_formed(name: str) -> None:
 def test_unproven_problems_are_kept_only_if_the_search_fails_on_given_ones_too(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = list(Grower(HAULED[0].domain, HAULED).problems(2, 2.0, unproven=True))
     assert {entry.goal for entry in solved} == {"patterned"}
-    monkeypatch.setattr("saltus.grow.grower.relaxed_search", lambda *_: RelaxedFound())
+    monkeypatch.setattr("saltus.grow.plans.relaxed_search", lambda *_: RelaxedFound())
     for limit in ("MOST_DECISIONS", "GUIDE_DECISIONS"):
         monkeypatch.setattr(goals, limit, 1)
     assert {entry.goal for entry in Grower(HAULED[0].domain, HAULED).problems(2, 2.0)} <= {"reached"}

@@ -14,7 +14,7 @@ from tests.random_tasks import random_task, random_tasks
 from saltus.errors import ConfigurationError
 from saltus.graph import EncodingSpec, Vocabulary, assemble
 from saltus.graph.reference import batch
-from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead, reference
+from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead, relaxation_reference
 from saltus.lookahead.actions import applicable_actions, successor_state
 from saltus.lookahead.roles import project, project_relaxed
 from saltus.lookahead.roles_reference import facts, roles
@@ -174,7 +174,7 @@ def test_dead_ends_are_the_same() -> None:
             predicate = rng.choice(fluent)
             arguments = [rng.randrange(len(task.objects)) for _ in range(int(task.arity[predicate]))]
             goal = Goal([task.encode(predicate, arguments)])
-            expected = reference.is_dead_end(task, task.initial_state, goal)
+            expected = relaxation_reference.is_dead_end(task, task.initial_state, goal)
             assert is_dead_end(task, task.initial_state, goal, roles=most, ground_atoms=FEW_ATOMS - 1) == expected
             seen[expected] += project_relaxed(task, task.initial_state, goal, most) is not None
     assert min(seen.values()) > 20

@@ -16,6 +16,7 @@ from saltus.lookahead import (
     applicable_actions,
     is_dead_end,
     lookahead,
+    relaxation_reference,
     successor_state,
 )
 from saltus.lookahead import reference as lookahead_reference
@@ -243,7 +244,7 @@ def test_a_dead_end_sees_derived_goals() -> None:
         goal="(or (open bar) (and (open hall) (lit bar)))",
     )
     assert is_dead_end(task, task.initial_state, task.goal)
-    assert lookahead_reference.is_dead_end(task, task.initial_state, task.goal)
+    assert relaxation_reference.is_dead_end(task, task.initial_state, task.goal)
 
 
 def test_conditions_of_unusual_size_are_refused_or_read() -> None:
@@ -310,9 +311,9 @@ def test_the_kernel_equals_its_twins_on_formulas(seed: int) -> None:
             tree.check_valid()
     state = task.initial_state
     for _ in range(4):
-        dead = lookahead_reference.is_dead_end_with_negation(task, state, task.goal)
+        dead = relaxation_reference.is_dead_end_with_negation(task, state, task.goal)
         assert is_dead_end(task, state, task.goal) == dead
-        dead = lookahead_reference.is_dead_end(task, state, task.goal)
+        dead = relaxation_reference.is_dead_end(task, state, task.goal)
         assert is_dead_end(task, state, task.goal, ground_atoms=0) == dead
         actions = applicable_actions(task, state)
         assert actions == list(reference.applicable(task, state))

@@ -10,25 +10,16 @@ Everything random comes from one seed; effort is bounded by counts, never by tim
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from saltus.errors import InputError, UnsupportedError
 from saltus.grow.costs import costs_are_known
 from saltus.grow.draft import Draft, Relations, substituted
-from saltus.grow.goals import (
-    Found,
-    Reached,
-    find_guides,
-    goal_of_state,
-    reachable_goal,
-    search_goal,
-    search_with_guides,
-    walk,
-)
-from saltus.grow.guides import Guide
+from saltus.grow.goals import Reached, goal_of_state, reachable_goal, walk
 from saltus.grow.insert import Inserter
 from saltus.grow.join import can_join, join
+from saltus.grow.plans import SEARCHED, Check, PlanFinder
 from saltus.grow.rules import Rules
 from saltus.grow.rungs import Ladders
 from saltus.grow.stretch import stretch, stretchable_kinds
@@ -36,7 +27,6 @@ from saltus.grow.ways import FIRST_TRIES, Mode, Way, Ways
 from saltus.lookahead.actions import is_dead_end, random_action, successor_state
 from saltus.pddl import Domain
 from saltus.policy.planning import plan_of
-from saltus.policy.relaxed import relaxed_search
 from saltus.task import Action, Task, validate
 
 MOST_GIVEN = 60
@@ -60,18 +50,6 @@ FAILURES = 3
 MOST_GROWTH = 2.0
 """Largest growth of single kinds, as a multiple of that of the whole problem."""
 
-SEARCHED = 4
-"""Given problems, the largest ones, that searches are tried on: to find guides, and to see what a failure is worth."""
-
-RELAXED_WORK = 400_000_000
-"""Work of a search by relaxed plans: a few seconds."""
-
-RELAXED_ACTIONS = 60_000
-"""Most ground actions of a problem that is searched by relaxed plans."""
-
-CLEAR_LEAD = 3
-"""How much more often one search must have been better than the other one, for the other one to be left out."""
-
 JOINS = 12
 """Problems tried to be joined with a given one."""
 
@@ -86,8 +64,6 @@ JUMPS = 8
 
 EXCHANGES = 40
 """Pairs of objects that may exchange their places in a problem that is varied."""
-
-Check = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -133,12 +109,10 @@ class Grower:
         """Problems dropped because no goal was known to be reachable."""
         self.ways = Ways(self.rules.varying | self.ladders.kinds)
         """What the next problem is made by."""
+        self._plans = PlanFinder(self.relations, self.drafts, self.rng)
         self._number = 0
-        self._guides: list[Guide] | None = None
         self._goals_vary = len({len(draft.goal_atoms()) for draft in self.drafts}) > 1
         self._can_join: bool | None = None
-        self._plans: dict[Task, tuple[Action, ...]] = {}
-        self._relaxed_lead = 0
         self._costs_matter: bool | None = None
 
     def _walked(self, tasks: Sequence[Task]) -> Iterator[Draft]:
@@ -172,7 +146,7 @@ class Grower:
         self, count: int, times: float = 4.0, check: Check = lambda: None, *, unproven: bool = False
     ) -> Iterator[Grown]:
         """The problems of `grow` as they are made, with their plans."""
-        unproven = unproven and self._search_is_weak(check)
+        unproven = unproven and self._plans.search_is_weak(check)
         made = 0
         largest = len(self.drafts[-1])
         self.ways = Ways(self.ways.first.kinds, min(count, FIRST_TRIES))
@@ -307,7 +281,7 @@ class Grower:
         for part, mapping in parts:
             actions += [
                 Action(action.schema, tuple(mapping[number] for number in action.arguments))
-                for action in self._given_plan(part, check)
+                for action in self._plans.of_given(part, check)
             ]
         if not task.goal.holds(task.initial_state) and validate(task, plan_of(task, actions)).valid:
             return Grown(task, draft.task.name, "joined", tuple(actions))
@@ -330,28 +304,9 @@ class Grower:
                 parts.append((other, mapping))
         return draft, parts
 
-    def _given_plan(self, draft: Draft, check: Check) -> tuple[Action, ...]:
-        """A plan for a given problem; empty if none is known."""
-        if draft.task not in self._plans:
-            found = search_goal(draft, draft.task, 0, check).plan
-            self._plans[draft.task] = found or _relaxed(draft.task, check).plan or ()
-        return self._plans[draft.task]
-
     def given_plan(self, task: Task, check: Check = lambda: None) -> tuple[Action, ...]:
         """A plan for a given problem; empty if bounded searches find none."""
-        return self._given_plan(Draft(self.relations, task), check) or self._guided(task, check) or ()
-
-    def _search_is_weak(self, check: Check) -> bool:
-        """Whether searches find no plans for half of the largest given problems."""
-        tried = self.drafts[-SEARCHED:]
-        found = [self.given_plan(draft.task, check) for draft in tried]
-        return 2 * sum(bool(plan) for plan in found) <= len(found)
-
-    def _guided(self, task: Task, check: Check) -> tuple[Action, ...] | None:
-        """A plan found with guides, which are chosen when they are first needed."""
-        if self._guides is None:
-            self._guides = find_guides(self.drafts[-SEARCHED:], check)
-        return search_with_guides(task, self._guides, self.rng.randrange(2**32), check).plan
+        return self._plans.of_task(task, check)
 
     def enlarge(self, draft: Draft, target: int, check: Check = lambda: None, way: Way | None = None) -> None:
         """Adds objects until there are about `target`, or no more can be added.
@@ -444,7 +399,7 @@ class Grower:
         best: list[Reached] = []
         is_goal = not task.goal.holds(task.initial_state)
         if is_goal:
-            found = self._search(draft, task, check)
+            found = self._plans.search(draft, task, check)
             if found.plan is not None:
                 return Grown(task, draft.task.name, "patterned", found.plan)
             is_goal = found.best is not None
@@ -460,7 +415,7 @@ class Grower:
                     draft.set_goal(goal)
                     return Grown(draft.to_task(task.name), draft.task.name, "reached", reached.actions)
         if is_goal:
-            plan = self._guided(task, check)
+            plan = self._plans.guided(task, check)
             if plan is not None:
                 return Grown(task, draft.task.name, "patterned", plan)
             if unproven:
@@ -473,40 +428,6 @@ class Grower:
         if self._costs_matter is None:
             self._costs_matter = all(costs_are_known(draft.task, check) for draft in self.drafts[-SEARCHED:])
         return not self._costs_matter or costs_are_known(task, check)
-
-    def _search(self, draft: Draft, task: Task, check: Check) -> Found:
-        """A plan, or the state with the most goals that two searches came across; nothing if the goal is out of reach.
-
-        One search counts goals, the other makes relaxed plans. Once one of them has been better several times, the
-        other one is left out.
-        """
-        seed = self.rng.randrange(2**32)
-        if self._relaxed_lead >= CLEAR_LEAD:
-            found = _relaxed(task, check)
-            if found.plan is not None or found.best is not None:
-                return found
-        counted = search_goal(draft, task, seed, check)
-        if counted.plan is not None or counted.best is None or abs(self._relaxed_lead) >= CLEAR_LEAD:
-            return counted
-        relaxed = _relaxed(task, check)
-        is_better = _goals_reached(task, relaxed) > _goals_reached(task, counted)
-        self._relaxed_lead += 1 if is_better else -1
-        return relaxed if is_better else counted
-
-
-def _relaxed(task: Task, check: Check) -> Found:
-    """What a search by relaxed plans comes by."""
-    found = relaxed_search(task, check, RELAXED_WORK, RELAXED_ACTIONS)
-    return Found(found.plan, None if found.best is None else Reached(found.best, found.way))
-
-
-def _goals_reached(task: Task, found: Found) -> int:
-    """Number of goals that a search came by."""
-    if found.plan is not None:
-        return task.goal.size
-    if found.best is None:
-        return 0
-    return task.goal.count(found.best.state)
 
 
 def _sizes(times: float) -> Iterator[tuple[float, float]]:

@@ -24,9 +24,10 @@ from saltus.learn.batch import TrainingBatch
 from saltus.learn.batch_reference import PlainTrees, encode_trees, trees_of
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Transition
+from saltus.learn.interpreter import settled_objects
 from saltus.learn.learner import sample_arrays
 from saltus.learn.recorded_step import DeviceBatch, StepArrays, StepSize, fill_step, find_bucket
-from saltus.learn.trainer import Trainer, settled_objects
+from saltus.learn.trainer import Trainer
 from saltus.learn.values import KEPT_NODES
 from saltus.model import make_layout
 from saltus.model.padding import Buckets, empty_layout, fill_layout, grouped_relations, host_cutter
@@ -61,7 +62,7 @@ class Twins:
 
     def make(self, transitions: list[Transition], weight: Any) -> TrainingBatch:
         """A batch from nothing but kept trees."""
-        makes, timer = self.trainer._batches, self.timer
+        makes, timer = self.trainer.steps.batches, self.timer
         with timer.part("trees, twin"):
             missing = list({id(t): t for t in transitions if id(t) not in self.known}.values())
             fresh = trees_of(makes.tasks, missing, makes.lookahead, makes.play, 1) if missing else []
@@ -93,7 +94,7 @@ class Twins:
 def measure(trainer: Trainer, episodes: int) -> tuple[Timer, int]:
     """Times of the parts, and the number of batches."""
     timer = Timer()
-    twins, makes = Twins(trainer, timer), trainer._batches
+    twins, makes = Twins(trainer, timer), trainer.steps.batches
     buckets: Buckets[StepSize, DeviceBatch] = Buckets()
     arities = np.array(twins.arities, np.int32)
     rng = np.random.default_rng(0)
@@ -105,7 +106,7 @@ def measure(trainer: Trainer, episodes: int) -> tuple[Timer, int]:
         twins.known = {key: entry for key, entry in twins.known.items() if key in alive}
         for step in range(trainer.spec.steps):
             with timer.part("drawing"):
-                sources, transitions, weight = trainer._draw()
+                sources, transitions, weight = trainer.steps.draw()
             if step % 2:  # the second one finds its tasks in the processor's caches
                 slow = twins.make(transitions, weight)
             with timer.part("trees"):

@@ -129,10 +129,10 @@ def test_what_is_kept_changes_nothing(domain: str, setting: str) -> None:
     trainer._store(trainer._collect(1.0))
     known = [*trainer.original.transitions, *trainer.hindsight.transitions]
     rng = np.random.default_rng(0)
-    assert trainer._batches.make_ahead(known[:10])
+    assert trainer.steps.batches.make_ahead(known[:10])
     assert all(entry.trees for entry in known[:10])
     for _ in range(6):
-        assert_same(trainer._batches, [known[i] for i in rng.integers(len(known), size=12)])
+        assert_same(trainer.steps.batches, [known[i] for i in rng.integers(len(known), size=12)])
     assert any(entry.trees for entry in known)
 
 

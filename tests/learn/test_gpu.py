@@ -26,8 +26,8 @@ def test_recorded_steps_learn_what_ordinary_steps_learn(settings: list[str]) -> 
     source._store(source._collect(1.0))
     batches = []
     for _ in range(12):
-        _, transitions, weight = source._draw()
-        batches.append(source._batches.make(transitions, weight))
+        _, transitions, weight = source.steps.draw()
+        batches.append(source.steps.batches.make(transitions, weight))
     learners = [Learner(make_network(configuration, source.vocabulary, 1), configuration, "cuda") for _ in range(2)]
     recorded, ordinary = learners
     assert recorded.recorded is not None

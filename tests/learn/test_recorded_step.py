@@ -24,10 +24,10 @@ def test_padded_batches_equal_the_twins(domain: str) -> None:
     relations = grouped_relations(arities)
     buckets: Buckets[StepSize, DeviceBatch] = Buckets()
     goals = [entry for entry in trainer.hindsight.transitions if entry.final is Final.GOAL]
-    drawn = [trainer._draw()[1:] for _ in range(8)]
+    drawn = [trainer.steps.draw()[1:] for _ in range(8)]
     drawn.append(([goals[0]] * configuration.training.batch, np.ones(configuration.training.batch)))  # no successors
     for transitions, weight in drawn:
-        batch = trainer._batches.make(transitions, weight)
+        batch = trainer.steps.batches.make(transitions, weight)
         bucket = find_bucket(buckets, batch, np.array(arities, np.int32))
         fast, slow = (np.full(bucket.nbytes, 77, np.uint8) for _ in range(2))
         fill_step(fast, bucket, batch, np.array(arities, np.int32))

@@ -24,7 +24,8 @@ from saltus.learn.config import TrainingSpec, load_configuration, named_configur
 from saltus.learn.curriculum import Curriculum
 from saltus.learn.events import EpisodeReport
 from saltus.learn.experience import Trajectory, Transition, collect, search
-from saltus.learn.trainer import Trainer, linear, restarted
+from saltus.learn.schedule import linear, restarted
+from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.learn.values import AHEAD_THREADS, ENOUGH, FIRST_SHARE
 from saltus.lookahead import PlaySpec, TreeSpec, lookahead
@@ -650,7 +651,7 @@ def test_trees_are_not_made_ahead_where_most_would_never_be_drawn(monkeypatch: p
 def test_trees_that_are_made_ahead_change_nothing(kept_nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many threads, trees are made for all new transitions, unless most are too large to be kept."""
     monkeypatch.setattr("saltus.learn.batch.KEPT_NODES", kept_nodes)
-    monkeypatch.setattr("saltus.learn.trainer.AHEAD", 8)
+    monkeypatch.setattr("saltus.learn.gradient_steps.AHEAD", 8)
     ahead: list[bool] = []
     make_ahead = BatchMaker.make_ahead
 

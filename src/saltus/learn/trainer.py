@@ -1,8 +1,7 @@
 """Stage `learn`: the training loop. Tasks in, events out: one per episode and one per validation.
 
 An episode collects trajectories, relabels them in hindsight, stores both, and takes gradient steps on batches drawn
-from the stores. Other threads prepare the batches a fixed number of steps ahead, so that the order of all random draws,
-and with it the weights, do not depend on timing. `get_state` returns everything that makes up a run.
+from the stores (`gradient_steps.py`). `get_state` returns everything that makes up a run.
 
 Training can be interrupted at any time: all inner loops ask for it, jump by jump and layer by layer. An interrupted
 episode leaves no trace: everything goes back to where it was at the end of the one before, which is remembered at a
@@ -14,25 +13,19 @@ count as reasons to stop, so they leave the weights alone; but their policies ca
 
 from __future__ import annotations
 
-import gc
 import math
-import os
-import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from saltus.errors import ConfigurationError, InputError
+from saltus.errors import ConfigurationError
 from saltus.graph import Vocabulary
-from saltus.learn.batch import BatchMaker, TrainingBatch
+from saltus.learn.batch import BatchMaker
 from saltus.learn.config import Configuration
 from saltus.learn.curriculum import Curriculum
 from saltus.learn.events import EpisodeReport, Event
@@ -44,18 +37,16 @@ from saltus.learn.experience import (
     search,
     transitions_of,
 )
+from saltus.learn.gradient_steps import GradientSteps
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
-from saltus.learn.learner import Learner, StepResult
-from saltus.learn.losses import TD_ERROR, Means, mean_of, total_of
-from saltus.learn.problems import digest_of
+from saltus.learn.interpreter import quick_switches, settled_objects
+from saltus.learn.learner import Learner
+from saltus.learn.losses import TD_ERROR, mean_of, total_of
 from saltus.learn.replay import Replay
-from saltus.learn.saved_state import check_state
+from saltus.learn.saved_state import restore, state_of
+from saltus.learn.schedule import linear, restarted
 from saltus.learn.validation import Coverage, Validation, measure
 from saltus.learn.values import (
-    AHEAD,
-    AHEAD_THREADS,
-    BETA,
-    BETA_SAMPLES,
     DISCOUNT,
     LARGER_FROM,
     LEARNING_RATE_END,
@@ -70,7 +61,6 @@ from saltus.model import RelationalNetwork
 from saltus.model.engine import Engine
 from saltus.model.policy_file import PolicyFile
 from saltus.model.scorer import Scorer
-from saltus.model.tensor_file import DamageError
 from saltus.model.torch_scorer import TorchScorer
 from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
 from saltus.task import Task
@@ -90,53 +80,12 @@ def never() -> bool:
     return False
 
 
-def linear(start: float, end: float, position: float, length: float) -> float:
-    """Value at a position on the line from `start` to `end`; `end` from `length` on."""
-    share = min(1.0, position / length)
-    return start + (end - start) * share
-
-
-def restarted(position: int, length: int) -> tuple[int, int]:
-    """Position in the schedule at hand, and that one's length: schedules follow each other, each twice as long."""
-    while position >= length:
-        position -= length
-        length *= 2
-    return position, length
-
-
 def make_network(configuration: Configuration, vocabulary: Vocabulary, seed: int) -> RelationalNetwork:
     """A new network; the same seed gives the same weights. PyTorch's global random generator is left alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         arities = [relation.arity for relation in vocabulary]
         return RelationalNetwork(arities, configuration.encoding.kind, configuration.model)
-
-
-@contextmanager
-def quick_switches() -> Iterator[None]:
-    """Has Python switch between threads quickly: they do short pieces of work and wait for each other. Its own interval
-    of 5 ms is longer than a gradient step on a GPU."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(2e-4)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
-@contextmanager
-def settled_objects() -> Iterator[None]:
-    """Has the garbage collector pass over all objects that exist now, most of which are tasks.
-
-    It would look at them again and again: training makes and keeps many objects. Each time takes as long as dozens of
-    gradient steps on a GPU, on whatever thread happens to be running, and the others wait.
-    """
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 class Trainer:
@@ -182,7 +131,7 @@ class Trainer:
             threads=threads,
             cost=self.cost,
         )
-        self._batches = BatchMaker(
+        batches = BatchMaker(
             self.tasks,
             configuration.lookahead,
             configuration.play,
@@ -193,15 +142,17 @@ class Trainer:
         self.random = {name: np.random.default_rng([seed, i]) for name, i in STREAMS.items()}
         self.original = Replay(self.spec.replay)
         self.hindsight = Replay(self.spec.replay)
-        self._ahead_pays = True
-        """Whether trees have been small enough so far to be made before they are needed."""
+        stores = self.original, self.hindsight
+        self.steps = GradientSteps(
+            configuration, self.learner, batches, stores, self.random, threads=threads, check=self._check
+        )
         self.subgoals = [lifted_subgoals(task, self.random["subgoals"]) for task in self.tasks]
         """Lifted sub-goals of every task; they depend on the seed alone and so need not be saved."""
         self.episode = 0
-        self.samples = 0
         self.validations: list[Validation] = []
         self.best: Validation | None = None
-        self._td_errors: list[float] = []
+        self.td_errors: list[float] = []
+        """TD errors of the episodes since the last regular validation."""
         self.curriculum = Curriculum(self.spec.curriculum)
         self._validated_at = time.monotonic()
         self._interrupt: Callable[[], bool] = never
@@ -293,11 +244,11 @@ class Trainer:
         """Everything that an episode changes before it has ended."""
         states = {name: rng.bit_generator.state for name, rng in self.random.items()}
         stores = self.original.remember(), self.hindsight.remember()
-        return self.learner.remember(), *stores, states, self.samples, self.curriculum.pace
+        return self.learner.remember(), *stores, states, self.steps.samples, self.curriculum.pace
 
     def _go_back(self, remembered: tuple[Any, ...]) -> None:
         """Undoes everything since `_remember`."""
-        learner, original, hindsight, states, self.samples, self.curriculum.pace = remembered
+        learner, original, hindsight, states, self.steps.samples, self.curriculum.pace = remembered
         self.learner.go_back(learner)
         self.original.go_back(original)
         self.hindsight.go_back(hindsight)
@@ -353,7 +304,7 @@ class Trainer:
         fresh = self._store([*trajectories, *searched])
         stored = time.perf_counter()
         known = len(self.original) + len(self.hindsight)
-        waited, losses = self._learn(graphs, layouts, fresh) if known else (0.0, mean_of(()))
+        waited, losses = self.steps.run(graphs, layouts, fresh) if known else (0.0, mean_of(()))
         finished = time.perf_counter()
         self.episode += 1
         if not np.isfinite(list(losses.values())).all():
@@ -361,7 +312,7 @@ class Trainer:
                 f"training: the loss of episode {self.episode} is not a finite number; a smaller learning_rate may help"
             )
         if known:
-            self._td_errors.append(losses[TD_ERROR])
+            self.td_errors.append(losses[TD_ERROR])
         return EpisodeReport(
             episode=self.episode,
             loss=total_of(losses),
@@ -437,90 +388,6 @@ class Trainer:
         self.hindsight.add(relabelled)
         return [*stored[-spec.replay :], *relabelled[-spec.replay :]]
 
-    def _learn(
-        self, graphs: ThreadPoolExecutor, layouts: ThreadPoolExecutor, fresh: Sequence[Transition]
-    ) -> tuple[float, Means]:
-        """Seconds waited for batches, and the means of the losses; `fresh` are the newest transitions."""
-        spec = self.spec
-        threads = self.threads or os.cpu_count() or 1
-        if threads >= AHEAD_THREADS and spec.steps * spec.batch >= len(fresh):  # else most would never be drawn
-            self._make_ahead(graphs, fresh)
-        waiting: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], Future[Any]]] = deque()
-        running: deque[tuple[list[tuple[Replay, NDArray[np.intp]]], StepResult]] = deque()
-        steps: list[Means] = []
-        waited = 0.0
-        drawn = 0
-        for _ in range(spec.steps):
-            while drawn < spec.steps and len(waiting) <= spec.prefetch:
-                sources, transitions, weight = self._draw()
-                batch = graphs.submit(self._batches.make, transitions, weight)
-                waiting.append((sources, layouts.submit(self._layout, batch)))
-                drawn += 1
-            sources, future = waiting.popleft()
-            begun = time.perf_counter()
-            while not future.done():
-                self._check()
-                wait([future], timeout=0.2)
-            self._check()
-            prepared = future.result()
-            waited += time.perf_counter() - begun
-            running.append((sources, self.learner.step(prepared, self._layers())))
-            if len(running) > 1:
-                steps.append(self._finish(*running.popleft()))
-        while running:
-            steps.append(self._finish(*running.popleft()))
-        return waited, mean_of(steps)
-
-    def _make_ahead(self, graphs: ThreadPoolExecutor, transitions: Sequence[Transition]) -> None:
-        """Has trees made for transitions before they are drawn, until trees turn out to be too large to be kept.
-
-        What goes wrong there goes wrong again, and is reported, when a batch needs the tree.
-        """
-
-        def make(part: Sequence[Transition]) -> None:
-            if self._ahead_pays:
-                self._ahead_pays = False  # if it fails
-                self._ahead_pays = self._batches.make_ahead(part)
-
-        for first in range(0, len(transitions), AHEAD):
-            graphs.submit(make, transitions[first : first + AHEAD])
-
-    def _finish(self, sources: list[tuple[Replay, NDArray[np.intp]]], result: StepResult) -> Means:
-        """Means of a step's losses; the losses of the samples become their priorities."""
-        losses, means = result.read()
-        first = 0
-        for store, numbers in sources:
-            store.update(numbers, losses[first : first + len(numbers)])
-            first += len(numbers)
-        return means
-
-    def _draw(self) -> tuple[list[tuple[Replay, NDArray[np.intp]]], list[Transition], NDArray[np.float64]]:
-        """Transitions of a batch, where they come from, and their weights, of which the largest is 1."""
-        spec, rng = self.spec, self.random["replay"]
-        beta = linear(BETA, 1.0, self.samples, BETA_SAMPLES)
-        count = round(spec.batch / 2) if len(self.hindsight) else spec.batch
-        count = count if len(self.original) else 0
-        sources: list[tuple[Replay, NDArray[np.intp]]] = []
-        weights: list[NDArray[np.float64]] = []
-        transitions: list[Transition] = []
-        for store, wanted in ((self.original, count), (self.hindsight, spec.batch - count)):
-            if wanted:
-                numbers, weight = store.sample(wanted, rng, beta)
-                sources.append((store, numbers))
-                weights.append(weight)
-                transitions += [store.transitions[i] for i in numbers.tolist()]
-        self.samples += spec.batch
-        weight = np.concatenate(weights)
-        return sources, transitions, weight / weight.max()
-
-    def _layout(self, batch: Future[TrainingBatch]) -> Any:
-        """A batch as the learner wants it; a thread of its own keeps their order."""
-        return self.learner.prepare(batch.result())
-
-    def _layers(self) -> int:
-        most, least = self.configuration.model.layers, self.spec.layers_least
-        return int(self.random["layers"].integers(least, most + 1)) if least else most
-
     # -- validation --------------------------------------------------------------------------------------------------
 
     def validate(self) -> Validation:
@@ -529,9 +396,9 @@ class Trainer:
         until = started + (spec.validation_limit or math.inf)
         held_out = self._measure(policy, self.held_out, until)
         larger = self._measure_larger(policy, held_out, until) if held_out.share >= LARGER_FROM else None
-        td_error = float(np.mean(self._td_errors)) if self._td_errors else 0.0
+        td_error = float(np.mean(self.td_errors)) if self.td_errors else 0.0
         if self._is_regular(self.episode):  # validations by time must not change what the regular ones say
-            self._td_errors.clear()
+            self.td_errors.clear()
         result = Validation(self.episode, held_out, larger, td_error)
         self.validations.append(result)
         by = spec.selection, spec.cost
@@ -576,48 +443,8 @@ class Trainer:
 
     def get_state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """Tensors and plain values that make up the run, so that a resumed one equals an uninterrupted one."""
-        tensors = {f"learner.{name}": value for name, value in self.learner.get_state().items()}
-        values: dict[str, Any] = {
-            "episode": self.episode,
-            "samples": self.samples,
-            "random": {name: rng.bit_generator.state for name, rng in self.random.items()},
-            "validations": [entry.to_json() for entry in self.validations],
-            "best": self.best.episode if self.best is not None else None,
-            "td_errors": self._td_errors,
-            "pace": self.curriculum.pace,
-            "problems": digest_of([*self.tasks, *self.held_out]),
-        }
-        for name, store in (("original", self.original), ("hindsight", self.hindsight)):
-            arrays, values[name] = store.get_state()
-            tensors |= {f"{name}.{key}": torch.from_numpy(array) for key, array in arrays.items()}
-        return tensors, values
+        return state_of(self)
 
     def set_state(self, tensors: dict[str, torch.Tensor], values: dict[str, Any]) -> None:
-        """Restores what `get_state` returned; anything else is an `InputError`.
-
-        So are other problems, since stored transitions refer to them.
-        """
-        own = digest_of([*self.tasks, *self.held_out])
-        if values.get("problems", own) != own:
-            raise InputError("the problems are not those that the run was started with")
-        try:
-            check_state(self, tensors, values)
-        except DamageError as error:
-            raise InputError(f"damaged: {error}") from error
-
-        def part(prefix: str) -> dict[str, torch.Tensor]:
-            return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
-
-        self.learner.set_state(part("learner."))
-        for name, store in (("original", self.original), ("hindsight", self.hindsight)):
-            store.set_state({key: value.numpy() for key, value in part(f"{name}.").items()}, values[name])
-        for name, rng in self.random.items():
-            if name in values["random"]:  # runs of earlier versions lack some, and have others
-                rng.bit_generator.state = values["random"][name]
-        self.episode = int(values["episode"])
-        self.samples = int(values["samples"])
-        self.validations = [Validation.from_json(entry) for entry in values["validations"]]
-        found = [entry for entry in self.validations if entry.episode == values["best"]]
-        self.best = found[-1] if found else None
-        self._td_errors = list(values["td_errors"])
-        self.curriculum.pace = float(values.get("pace", self.curriculum.pace))
+        """Restores what `get_state` returned; anything else is an `InputError`."""
+        restore(self, tensors, values)

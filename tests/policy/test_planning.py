@@ -399,3 +399,11 @@ def test_importing_the_package_leaves_pytorch_alone() -> None:
     code = "import sys, saltus, saltus.policy, saltus.cli.main; saltus.load_policy; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_nothing_is_proven_where_the_search_takes_no_part() -> None:
+    """The rollout is stuck; with the search, all states have been decided about."""
+    task, policy = roads("a-b b-a", "a", "g"), Named({"a": 0, "b": 0})
+    end = last(policy, task, search=True, members=())
+    assert (end.outcome, end.detail, end.unsolvable) == (Outcome.FAILED, "nobody is left to search", False)
+    assert last(policy, task, search=True).unsolvable

@@ -234,7 +234,8 @@ def final_for(
         found = hold_final(entrants, tasks, left, play, is_lean=is_lean, tell=tell)
         others = in_ways(found, entrants, fixed)
         chosen = hold_final(others, tasks, until - time.monotonic(), play, is_lean=is_lean, tell=tell) if others else []
-        return [*chosen, *found] if chosen and chosen[0].solved >= found[0].solved else found
+        # The two may have come to different problems.
+        return [*chosen, *found] if chosen and chosen[0].share >= found[0].share > 0 else found
 
     return hold
 

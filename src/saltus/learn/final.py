@@ -122,9 +122,14 @@ class Placing:
     """How it played, where that differs from how it was trained."""
 
     @property
+    def share(self) -> float:
+        """Share of the problems that it solved."""
+        return self.solved / self.problems if self.problems else 0.0
+
+    @property
     def is_enough(self) -> bool:
         """Whether it solved so many that a contest can be content with it."""
-        return self.solved > 0 and self.solved >= ENOUGH * self.problems
+        return self.solved > 0 and self.share >= ENOUGH
 
     def __str__(self) -> str:
         policy = ", ".join((f"{self.run}, episode {self.episode}", *self.play))

@@ -50,7 +50,8 @@ class Prize:
         None if nothing was handed out; otherwise who is ahead, or an empty text if that was so before.
         """
         order = [entry for entry in standings if entry.best is not None]
-        if not order:
+        is_over = bool(self.state.ended_by) and self._awarded is None and (self.folder / RUN_POLICY).is_file()
+        if not order or is_over:  # the policy of a contest that has ended stays, whatever is still known of it
             return None
         state, first = self.state, order[0]
         state.winner, state.reason = first.name, reason(order)

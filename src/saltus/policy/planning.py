@@ -233,8 +233,9 @@ class _Planning:
             if moved is not None and self.portfolio.solution is not None:
                 yield self._found_by(moved[0])
                 return
-            if moved is None or self._has_proof():
-                yield self.end(Outcome.FAILED, detail=self._exhausted(), unsolvable=not self.around.incomplete)
+            # Without a time limit, those who are left might go on for ever.
+            if moved is None or self._has_proof() or (self._is_exhausted() and self.limits.seconds is None):
+                yield self.end(Outcome.FAILED, detail=self._exhausted(), unsolvable=self._has_proof())
                 return
             yield self.now
 
@@ -260,7 +261,7 @@ class _Planning:
         if self.now.greedy_outcome is not None:
             return None
         rollout = self.greedy.rollout
-        if self.greedy.has_stalled:
+        if self.greedy.has_stalled and rollout.ending is None:
             return self.end(Outcome.STALLED, greedy=True)
         if rollout.ending is None:
             if self.expired():
@@ -277,17 +278,22 @@ class _Planning:
         in_time = ended is Outcome.STALLED or not self.expired()
         return self.searches and ended.allows_search and not ending.unsolvable and in_time
 
-    def _has_proof(self) -> bool:
-        """Whether the search around the policy has ended and shown that there is no plan."""
+    def _is_exhausted(self) -> bool:
+        """Whether the search around the policy has taken part and ended, with time left."""
         has_begun = SEARCH in self.portfolio.joined
-        has_ended = has_begun and self.portfolio.searcher(SEARCH) is None and not self.expired()
-        return has_ended and not self.around.incomplete
+        return has_begun and self.portfolio.searcher(SEARCH) is None and not self.expired()
+
+    def _has_proof(self) -> bool:
+        """Whether that has shown that there is no plan: all of its trees held all successors."""
+        return self._is_exhausted() and not self.around.incomplete
 
     def _exhausted(self) -> str:
-        """What a search without a plan has shown: that there is none, only if its trees held all successors."""
-        trees, incomplete = len(self.around.nodes), len(self.around.incomplete)
-        if not incomplete:
+        """What has come of it that nobody found a plan."""
+        if not self._is_exhausted():
+            return "nobody is left to search"
+        if self._has_proof():
             return "the search has exhausted all reachable states"
+        trees, incomplete = len(self.around.nodes), len(self.around.incomplete)
         return f"the search has tried every state of its trees, but {incomplete:,} of {trees:,} may lack successors"
 
     def improve(self, threads: int | None) -> Iterator[Progress]:

@@ -95,6 +95,9 @@ MECHANISMS = (
         ("src/saltus/task/part.py", "src/saltus/lookahead/view.py"),
         patch=(("saltus.policy.goal_by_goal.can_be_parted", lambda task: False),),
     ),
+    Mechanism(
+        "more work for who leads", (), patch=(("saltus.policy.portfolio.Portfolio._leads", lambda self, entry: False),)
+    ),
     Mechanism(SEARCH, ("src/saltus/policy/search.py",), member=SEARCH),
     Mechanism(GOAL_SEARCH, (), member=GOAL_SEARCH),
     Mechanism(

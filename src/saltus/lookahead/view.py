@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus import _kernel
-from saltus.lookahead.free_moves import FreeMoves, find_free_moves
+from saltus.lookahead.free_moves import FreeMoves
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import Goal, State, Task
 from saltus.task.kernel_task import kernel_task
@@ -30,7 +30,7 @@ class View:
 
     part: Part
     moves: FreeMoves | None
-    """Free moves of the visible objects."""
+    """Free moves of the visible objects, if they are those of the whole task; otherwise the part has its own."""
     objects: NDArray[np.int32]
     """Numbers of the visible objects in the whole task, ascending; those of the part have the same types and static
     atoms, and may be others."""
@@ -70,7 +70,7 @@ def view_without(task: Task, hidden: Collection[int], state: State, goal: Goal) 
     part = part_of(task, numbers)
     seen, wanted = part.state_of(state), part.goal_of(goal)
     part = replace(part, task=replace(part.task, initial_state=seen, goal=wanted))
-    return View(part, find_free_moves(part.task), numbers, seen, wanted, goal.count(state) - wanted.count(seen))
+    return View(part, None, numbers, seen, wanted, goal.count(state) - wanted.count(seen))
 
 
 def visible_goal(tree: LookaheadTree, goal: Goal) -> Goal:

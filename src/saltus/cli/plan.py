@@ -315,7 +315,7 @@ ROLLOUT_ENDS = {
     Outcome.STALLED: "stalled",
     Outcome.FAILED: "failed",
     Outcome.JUMPS: "cut off by the jump limit",
-    Outcome.TIME: "cut off by its share of the time",
+    Outcome.TIME: "cut off by the time limit",
 }
 """What became of a rollout after which a search may follow."""
 

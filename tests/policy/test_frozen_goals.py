@@ -161,11 +161,12 @@ def test_a_search_stays_complete() -> None:
     assert search.solution is not None
 
 
-def test_a_search_puts_every_state_aside_once_and_respects_the_time_limit() -> None:
-    task = boxes(PASSAGE)
-    search = JumpSearch(Greedy(STRONG), task, expired=lambda: True)
-    assert len(list(search.run())) == 1
-    assert search.solution is None
+def test_a_search_pauses_after_every_state_that_it_puts_aside() -> None:
+    search = JumpSearch(Greedy(STRONG), boxes(PASSAGE))
+    pieces = search.pieces()
+    assert next(pieces) is not None
+    assert next(pieces) is None
+    assert (len(search.nodes), search.solution) == (1, None)
 
 
 # -- figures, validation, pages --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.policy.test_dead_ends import RELAXED, TrapLover, fork
 from tests.policy.test_goal_by_goal import Confused, lamps
 from tests.policy.test_rollout import FarthestPolicy, chain
 
@@ -28,6 +29,7 @@ from saltus.policy.portfolio import (
     Scene,
     Searcher,
 )
+from saltus.policy.search import SearchAround
 from saltus.task import Action, Task
 
 
@@ -195,6 +197,16 @@ def test_every_member_is_a_searcher(member: Member) -> None:
     next(searcher.run(), None)
     assert searcher.work > 0
     assert member.weight > 0
+
+
+def test_tests_of_a_search_are_pieces_of_work() -> None:
+    """Where nearly all candidates are dead ends, others have their turns between the tests."""
+    searcher = SearchAround(JumpSearch(TrapLover(RELAXED), fork(5)))
+    pieces = searcher.run()
+    first = next(pieces)
+    assert first is not None
+    assert [next(pieces) for _ in range(3)] == [None, None, None]
+    assert searcher.work == len(first.tree) + 3
 
 
 def test_figures_count_searchers_of_the_table() -> None:

@@ -5,11 +5,11 @@ Transitions are saved with a run as states and goals; their trees are built agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from saltus.learn.values import COST_PER_JUMP
 from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec, lookahead
 from saltus.lookahead.cost import mean_cost
 from saltus.policy import Admissible, Boltzmann, Ending, Policy, Rollout, play, run_rollouts
+from saltus.policy.rollout import Decision
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Goal, State, Task
 
@@ -140,16 +141,10 @@ def search(
     It begins in `state` (default: in the initial state) and reaches `goal` (default: the task's) without running into a
     dead end of the task's. `check` is called after every decision and every dead end; what it raises ends the search.
     """
-
-    def never_expired() -> bool:
-        check()
-        return False
-
     tested = Admissible(task, task.goal, policy.play_spec)
-    found = JumpSearch(policy, task, goal=goal, expired=never_expired, tested=tested)
+    found = JumpSearch(policy, task, goal=goal, tested=tested)
     first = [] if state is None else [found.expand(state, None, ())]
-    for node, decision in islice(chain(first, found.run()), decisions):
-        check()
+    for node, decision in islice(_checked(chain(first, found.pieces()), check), decisions):
         tree = decision.tree
         last = tree.nearest_goal
         if found.solution is not None and last is not None:
@@ -164,6 +159,17 @@ def search(
                 step = step.parent
             return Trajectory(number, found.goal, states[::-1], Ending.SOLVED, costs[::-1])
     return None
+
+
+Piece: TypeAlias = tuple[SearchNode, Decision]
+
+
+def _checked(pieces: Iterable[Piece | None], check: Callable[[], None]) -> Iterator[Piece]:
+    """The pieces of a search that are decisions, each piece checked."""
+    for piece in pieces:
+        check()
+        if piece is not None:
+            yield piece
 
 
 def return_to_go(costs: Sequence[float], discount: float) -> float:

@@ -174,7 +174,7 @@ class _Planning:
         """Whether others join the greedy rollout."""
         self.actions: list[Action] = []
         self.tested = Admissible(task, task.goal, policy.play_spec)
-        self.around = JumpSearch(policy, task, expired=self.expired, tested=self.tested)
+        self.around = JumpSearch(policy, task, tested=self.tested)
         self.greedy = GreedyRollout(policy, task, self.tested, self.around if search else None)
         scene = Scene(task, policy, goal_policy, self.tested, self.greedy, self.around, self.expired)
         self.portfolio = Portfolio(scene, members)

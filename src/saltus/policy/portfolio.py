@@ -87,8 +87,7 @@ class Member:
     make: Callable[[Scene], Searcher | None]
     """The searcher; None if there is nothing that it could do."""
     waits: bool = True
-    """Whether it joins when the rollout has ended; otherwise as soon as the rollout is in doubt. A piece of work of a
-    search may take long where nearly all that it could go on with is a dead end."""
+    """Whether it joins when the rollout has ended; otherwise as soon as the rollout is in doubt."""
     lead: float = 1.0
     """How many times as much work it may do while it has reached more goals than all others."""
 
@@ -117,7 +116,7 @@ def _goal_search(scene: Scene) -> Searcher | None:
     if scene.goal_policy is None:
         return None
     # A queue that gives jumps more weight only spreads it out.
-    search = JumpSearch(scene.goal_policy, scene.task, weights=(10.0,), expired=scene.expired, tested=scene.tested)
+    search = JumpSearch(scene.goal_policy, scene.task, weights=(10.0,), tested=scene.tested)
     return SearchAround(search)
 
 

@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -119,7 +118,6 @@ class JumpSearch:
         *,
         goal: Goal | None = None,
         weights: Sequence[float] = WEIGHTS,
-        expired: Callable[[], bool] = lambda: False,
         tested: Admissible | None = None,
     ) -> None:
         """`tested` is what has been tested before in the task, for its own goal."""
@@ -133,13 +131,10 @@ class JumpSearch:
         """Numbers of the search nodes whose tree may lack successors: cut off, nodes left out, one per class only."""
         self.admissible = Admissible(task, self.goal, policy.play_spec, tested=tested)
         """What has been decided about, and what is not to be."""
-        self._expired = expired
         self._hopeless: set[int] = set()
         """Numbers of search nodes that are dead ends, and with them all of their candidates."""
         self._queues = [_Queue(weight) for weight in weights]
         self._turn = 0
-        self._tested = 0
-        """Candidates that were not taken because they are dead ends or were put aside."""
         self._postponed: deque[tuple[SearchNode, int]] = deque()
         """Candidates that were put aside, the first ones first."""
         self._put_aside = StateSet()
@@ -194,53 +189,62 @@ class JumpSearch:
         self._first.extend(nodes)
 
     def run(self) -> Iterator[tuple[SearchNode, Decision]]:
-        """Search nodes as they are made, until `solution` is set, no candidate is left, or `expired` says so.
+        """Search nodes as they are made, until `solution` is set or no candidate is left. The caller may stop at any
+        time."""
+        return (made for made in self.pieces() if made is not None)
 
-        `expired` is called after each candidate that is a dead end or put aside. The caller may stop at any time.
-        """
+    def pieces(self) -> Iterator[tuple[SearchNode, Decision] | None]:
+        """The same, with None after each candidate that proved to be a dead end or was put aside: nearly all may be."""
         if not self.nodes:
             yield self.expand(self.task.initial_state, None, ())
-        while self.solution is None:
-            found = self._next()
-            if found is None:
+        for found in self._candidates():
+            if self.solution is not None:
                 return
-            yield self.expand(*found)
+            yield None if found is None else self.expand(*found)
 
-    def _next(self) -> _Found | None:
-        """The best candidate with a new state from the queue whose turn it is; None if there is none."""
+    def _candidates(self) -> Iterator[_Found | None]:
+        """The best candidates with new states, each from the queue whose turn it is; None after each that is a dead end
+        or put aside."""
+        while self.solution is None:
+            yield from self._preferred()
+            # one decision in eight is about a candidate that was put aside, if there is one
+            found = self._next_postponed() if len(self.nodes) % 8 == 0 else None
+            queue = self._queues[self._turn]
+            while found is None and queue.heap:
+                taken = self._take(*queue.pop(self.nodes))
+                if not isinstance(taken, Verdict):
+                    found = taken
+                    self._turn = (self._turn + 1) % len(self._queues)
+                elif taken is not Verdict.VISITED:
+                    yield None
+            if found is None and (found := self._next_postponed()) is None:
+                return  # an empty queue has offered every candidate
+            yield found
+
+    def _preferred(self) -> Iterator[_Found | None]:
+        """The best new candidate of each preferred node."""
         while self._first:
             node = self._first.popleft()
             for candidate in node.candidates.tolist():
-                if (found := self._take(node, candidate)) is not None:
-                    return found
-                if self._expired():
-                    return None
-        # one decision in eight is about a candidate that was put aside, if there is one
-        if len(self.nodes) % 8 == 0 and (found := self._next_postponed()) is not None:
-            return found
-        queue = self._queues[self._turn]
-        while queue.heap:
-            tested = self._tested
-            if (found := self._take(*queue.pop(self.nodes))) is not None:
-                self._turn = (self._turn + 1) % len(self._queues)
-                return found
-            if self._tested > tested and self._expired():
-                return None
-        return self._next_postponed()  # an empty queue has offered every candidate
+                taken = self._take(node, candidate)
+                if not isinstance(taken, Verdict):
+                    yield taken
+                    break
+                if taken is not Verdict.VISITED:
+                    yield None
 
-    def _take(self, node: SearchNode, candidate: int) -> _Found | None:
-        """A candidate to go on with; None if it is known, a dead end or put aside (the latter two count as tests)."""
+    def _take(self, node: SearchNode, candidate: int) -> _Found | Verdict:
+        """A candidate to go on with, or why not; one that cannot be told from visited ones counts as visited."""
         if node.number in self._hopeless:
-            return None
+            return Verdict.VISITED
         tree = self._tree(node)
         if candidate >= len(tree):  # made again with less memory left, and truncated earlier
             self.incomplete.add(node.number)
-            return None
+            return Verdict.VISITED
         state = tree.state_of(candidate)
         verdict = self.admissible.verdict(tree, candidate, state)
         if verdict is Verdict.OPEN:
             return state, node, tree.path_to(candidate), tree.change_to(candidate)
-        self._tested += verdict is not Verdict.VISITED
         if verdict is Verdict.HOPELESS:
             self._hopeless.add(node.number)
         elif verdict is Verdict.POSTPONED:
@@ -248,7 +252,7 @@ class JumpSearch:
             if key not in self._put_aside:
                 self._put_aside.add(key)
                 self._postponed.append((node, candidate))
-        return None
+        return verdict
 
     def _next_postponed(self) -> _Found | None:
         """The first candidate that was put aside and is still new; None if there is none."""
@@ -298,16 +302,23 @@ class SearchAround:
         """That of the search."""
         return self.search.solution
 
-    def run(self) -> Iterator[Decision]:
-        """Decisions as they are made, until there is a solution, no candidate is left, or time is up."""
-        first: list[tuple[SearchNode, Decision]] = []
+    def run(self) -> Iterator[Decision | None]:
+        """Decisions as they are made, and None after each test that rules out a candidate, until there is a solution or
+        no candidate is left."""
         if self._undecided is not None and self.search.solution is None:
             node, state, jump = self._undecided
-            first.append(self.search.expand(state, node, jump))
-        for _, decision in chain(first, self.search.run()):
-            self.work += len(decision.tree)
-            self.goals = max(self.goals, int(decision.tree.goals[0]))
-            yield decision
+            yield self._seen(self.search.expand(state, node, jump))
+        for made in self.search.pieces():
+            yield self._seen(made)
+
+    def _seen(self, made: tuple[SearchNode, Decision] | None) -> Decision | None:
+        if made is None:
+            self.work += 1
+            return None
+        tree = made[1].tree
+        self.work += len(tree)
+        self.goals = max(self.goals, int(tree.goals[0]))
+        return made[1]
 
 
 def _size(tree: LookaheadTree) -> int:

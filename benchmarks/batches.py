@@ -10,6 +10,7 @@ layouts once per batch. The last lines are the learning thread's own work.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +20,12 @@ from typing import Any
 import numpy as np
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.twins.batch import PlainTrees, encode_trees, trees_of
+
 from saltus.graph import GraphBatch
 from saltus.learn.batch import TrainingBatch
-from saltus.learn.batch_reference import PlainTrees, encode_trees, trees_of
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Transition
 from saltus.learn.interpreter import settled_objects

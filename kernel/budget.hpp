@@ -1,7 +1,7 @@
 // Budget: which nodes of a finished tree are kept for the network, if they may not be all.
 //
 // Generating nodes is cheap, encoding them is not. Goal states come first, then nodes with more satisfied goals than
-// the root, then all others; within each, in the order they were found. Twin: src/saltus/lookahead/budget_reference.py.
+// the root, then all others; within each, in the order they were found. Twin: tests/twins/budget.py.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Frozen goals: whether every missing goal can still be reached by itself while the reached ones stay.
 //
-// src/saltus/lookahead/frozen_reference.py is the definition. What does not depend on the state is worked out once per
+// tests/twins/frozen_goals.py is the definition. What does not depend on the state is worked out once per
 // task and goal; the test itself asks the relaxation only for atoms that it meets, and searches towards the goal first.
 #pragma once
 

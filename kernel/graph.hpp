@@ -1,6 +1,6 @@
 // Graphs: lookahead trees as relational graphs, a whole batch at once, in the arrays that the model reads.
 //
-// Same batch, array by array, as src/saltus/graph/reference.py. Three passes: count the atoms per graph and relation,
+// Same batch, array by array, as tests/twins/graph.py. Three passes: count the atoms per graph and relation,
 // allocate the arrays, and fill them graph by graph. A graph's nodes and argument slots are consecutive, so sorting the
 // slots by node is a counting sort within each graph.
 #pragma once

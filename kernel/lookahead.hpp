@@ -1,6 +1,6 @@
 // Lookahead: the tree of states that a width-bounded breadth-first search reaches from a root.
 //
-// Same tree, node by node, as src/saltus/lookahead/reference.py. Three shortcuts leave it unchanged: a successor is
+// Same tree, node by node, as tests/twins/lookahead.py. Three shortcuts leave it unchanged: a successor is
 // built only if it is novel; below the root only actions that need what the node changed are joined; of their
 // parameters only those that occur in added atoms are enumerated.
 #pragma once

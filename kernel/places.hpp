@@ -1,6 +1,6 @@
 // Places: where the agents of a lookahead's states are, where they can walk, and how.
 //
-// Same places and walks as src/saltus/lookahead/free_reference.py. One object serves a whole lookahead: it shows one
+// Same places and walks as tests/twins/free_moves.py. One object serves a whole lookahead: it shows one
 // state at a time, as a difference from the root.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Reader: PDDL text -> flat token arrays, and token arrays -> ground atoms.
 //
 // Knows only parentheses, names and ground atoms. Positions are byte offsets; line and column are computed only when an
-// error is reported. Cost: two passes over the text, 8 bytes per token. Twin in Python: src/saltus/pddl/reference.py.
+// error is reported. Cost: two passes over the text, 8 bytes per token. Twin in Python: tests/twins/reader.py.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Relaxed search: plans for a ground task, found by relaxed plans. Twin: src/saltus/policy/relaxed_reference.py.
+// Relaxed search: plans for a ground task, found by relaxed plans. Twin: tests/twins/relaxed_plans.py.
 //
 // The search is greedy: a state is worth the number of actions of a relaxed plan, in which nothing becomes false. Goals
 // are reached one by one and, if that fails, at once.

@@ -4,7 +4,7 @@
 // blank. Exchanging them changes nothing, so a few of them stand for all: the representatives. Roles are hashes of
 // those atoms, sums of one term per atom, so that an atom that comes or goes changes only the roles of its own objects.
 //
-// Twin: src/saltus/lookahead/roles_reference.py.
+// Twin: tests/twins/roles.py.
 #pragma once
 
 #include <cstdint>

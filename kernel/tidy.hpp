@@ -1,4 +1,5 @@
-// Tidy: plans without detours that nothing needs. Twin: src/saltus/policy/tidy_reference.py.
+// Tidy: plans without detours that nothing needs. Twins: `without_loops` and `without_redundant` in
+// src/saltus/policy/tidy.py.
 #pragma once
 
 #include <cstdint>

@@ -15,10 +15,10 @@ from math import prod
 
 from hypothesis import strategies as st
 from tests.tasks import task_of
+from tests.twins.actions import applicable
 
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.task import Task
-from saltus.task.reference import applicable
 
 TRIES = 20
 """Texts per seed, until one has free moves and something to do."""

@@ -12,10 +12,10 @@ import re
 from itertools import islice, product
 
 from hypothesis import strategies as st
+from tests.twins.actions import applicable, successor
 
 from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.task import Task, build_task
-from saltus.task.reference import applicable, successor
 
 TYPES = ("t0", "t1", "t2")
 Term = tuple[str, str]

@@ -95,13 +95,13 @@ GROUNDING = {
     "GroundActions()": {"lookahead/actions.py", "lookahead/frozen.py"},
     "reachable_actions()": {"policy/relaxed.py"},
 }
-"""The kernel's grounder, and who asks it for the actions of a task; the twin in Python is `relaxed_reference.py`."""
+"""The kernel's grounder, and who asks it for the actions of a task."""
 
 
 @pytest.mark.parametrize("name", sorted(GROUNDING))
 def test_only_the_kernel_grounds(name: str) -> None:
     everything = {str(path.relative_to(PACKAGE)): tree_of(path) for path in MODULES}
-    assert users(everything, name) - {"policy/relaxed_reference.py"} == GROUNDING[name]
+    assert users(everything, name) == GROUNDING[name]
 
 
 def test_the_kernel_has_one_grounder() -> None:

@@ -21,7 +21,6 @@ COMMAND_MODULES = {f"saltus.cli.{entry.place.partition(':')[0]}" for entry in CO
 HEAVY = {"numpy", "torch", "rich", "pydantic", "safetensors", "multiprocessing", "saltus._kernel"}
 """Modules that take long to import."""
 STAGES = {"saltus.domains", "saltus.grow", "saltus.learn", "saltus.lab"}
-TWINS = {"saltus.graph.reference", "saltus.lookahead.reference", "saltus.pddl.reference"}
 
 PROGRAM = """
 import sys
@@ -86,7 +85,7 @@ def test_planning_imports_what_it_needs(tmp_path: Path) -> None:
     assert found & (HEAVY | STAGES | {"importlib.metadata"}) == set()
     assert "saltus.process.supervisor" in found
     found = modules(WORKER, *BLOCKS)
-    assert found & (STAGES | TWINS | {"torch", "rich", "pydantic", "typer", "numpy.ma", "safetensors"}) == set()
+    assert found & (STAGES | {"torch", "rich", "pydantic", "typer", "numpy.ma", "safetensors"}) == set()
     assert {"numpy", "saltus._kernel"} <= found
 
 

@@ -9,9 +9,10 @@ import pytest
 from tests.conftest import ROOT
 from tests.graph.test_kernel import assert_same
 from tests.tasks import rich_task
+from tests.twins.graph import batch, encode
 
 from saltus.errors import ConfigurationError
-from saltus.graph import ENCODINGS, Candidate, Encoding, EncodingSpec, Vocabulary, assemble, dump, encode, reference
+from saltus.graph import ENCODINGS, Candidate, Encoding, EncodingSpec, Vocabulary, assemble, dump
 from saltus.graph.encodings import ENCODING_TEXT, method_name
 from saltus.lookahead import KINDS, PlaySpec, TreeSpec, lookahead
 from saltus.model import RelationalNetwork
@@ -94,7 +95,7 @@ def test_a_new_encoding_of_known_parts_is_one_entry(monkeypatch: pytest.MonkeyPa
         single = EncodingSpec(name, negative_goals=True)
         for graph, other in zip(graphs, encode((tree, None), Vocabulary.of(task.domain, single), single), strict=True):
             assert other.atoms.items() <= graph.atoms.items()
-    assert_same(assemble([(tree, None)], vocabulary, spec), reference.batch([(tree, None)], vocabulary, spec))
+    assert_same(assemble([(tree, None)], vocabulary, spec), batch([(tree, None)], vocabulary, spec))
     assert dump.titles(tree, spec, graphs)[0].startswith("state:1")
     network = RelationalNetwork([relation.arity for relation in vocabulary], "both")
     assert network.readout.first.in_features == network.spec.embedding

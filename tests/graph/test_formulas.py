@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.tasks import task_of
+from tests.twins.graph import encode
 
-from saltus.graph import EncodingSpec, RelationalGraph, Vocabulary, assemble, encode
+from saltus.graph import EncodingSpec, Vocabulary, assemble
+from saltus.graph.dump import RelationalGraph, named_graphs
 from saltus.lookahead import LookaheadTree, TreeSpec, lookahead
 from saltus.task import Goal, Task
 
@@ -120,27 +122,11 @@ def named(graph: RelationalGraph) -> Atoms:
     return {name: atoms for name, atoms in found.items() if atoms}
 
 
-def unpacked(tree: LookaheadTree, goal: Goal | None, spec: EncodingSpec) -> list[Atoms]:
-    """The kernel's graphs, by the names that the twin gives to nodes."""
-    vocabulary = Vocabulary.of(tree.task.domain, spec)
-    batch = assemble([(tree, goal)], vocabulary, spec)
-    twins = encode((tree, goal), vocabulary, spec)
-    assert batch.graph_count == len(twins)
-    names = [name for twin in twins for name in twin.node_names]
-    assert batch.node_count == len(names)
-    graphs: list[Atoms] = [{} for _ in twins]
-    for number, relation in enumerate(vocabulary):
-        for atom in batch.atoms(number).tolist():
-            (graph,) = {int(np.searchsorted(batch.graph_offset, node, side="right")) - 1 for node in atom}
-            graphs[graph].setdefault(relation.name, set()).add(" ".join(names[node] for node in atom))
-    return graphs
-
-
 def check(task: Task, spec: EncodingSpec, expected: list[Atoms], goal: Goal | None = None) -> None:
     """Twin and kernel both give the expected graphs."""
     tree = tree_of(task, spec)
-    assert [named(graph) for graph in encode((tree, goal), Vocabulary.of(task.domain, spec), spec)] == expected
-    assert unpacked(tree, goal, spec) == expected
+    for graphs_of in (encode, named_graphs):
+        assert [named(graph) for graph in graphs_of((tree, goal), Vocabulary.of(task.domain, spec), spec)] == expected
 
 
 def test_the_tree(task: Task) -> None:
@@ -172,10 +158,9 @@ def test_ad_over_a_flat_lookahead(task: Task) -> None:
         "lit-_G": {"state:2 <world>"},
         "SD": {"state:1 depth:1", "state:2 depth:1"},
     }
-    assert unpacked(tree, None, spec) == [STATIC | S0 | deltas]
-    assert [named(graph) for graph in encode((tree, None), Vocabulary.of(task.domain, spec), spec)] == [
-        STATIC | S0 | deltas
-    ]
+    for graphs_of in (encode, named_graphs):
+        (graph,) = graphs_of((tree, None), Vocabulary.of(task.domain, spec), spec)
+        assert named(graph) == STATIC | S0 | deltas
 
 
 @pytest.mark.parametrize("kind", sorted(GRAPHS))

@@ -14,6 +14,9 @@ from tests.conftest import IPC_DOMAINS, ROOT, examples
 from tests.random_adl import random_adl_task
 from tests.random_tasks import random_tasks
 from tests.tasks import rich_task, task_of
+from tests.twins import graph as twin
+from tests.twins import lookahead as slow_lookahead
+from tests.twins.graph import encode
 
 from saltus.errors import SaltusError
 from saltus.graph import (
@@ -24,13 +27,11 @@ from saltus.graph import (
     Query,
     Vocabulary,
     assemble,
-    encode,
     encode_queries,
     join,
-    reference,
 )
+from saltus.graph.dump import named_graphs
 from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead, random_action, successor_state
-from saltus.lookahead import reference as lookahead_reference
 from saltus.lookahead.spec import KINDS
 from saltus.task import Goal, State, Task, load
 
@@ -52,7 +53,7 @@ def assert_same(fast: GraphBatch, slow: GraphBatch) -> None:
 def check(queries: list[Query], spec: EncodingSpec, domain_task: Task) -> None:
     """Kernel equals twin with one thread and with several."""
     vocabulary = Vocabulary.of(domain_task.domain, spec)
-    slow = reference.batch(queries, vocabulary, spec)
+    slow = twin.batch(queries, vocabulary, spec)
     for threads in (1, 3):
         assert_same(assemble(queries, vocabulary, spec, threads=threads), slow)
         encoded = encode_queries(queries, vocabulary, spec, threads=threads)
@@ -86,7 +87,7 @@ def random_queries(task: Task, spec: EncodingSpec, rng: random.Random, count: in
         kind = "flat" if spec.parts.needs_flat_lookahead else rng.choice(sorted(KINDS))
         limit = rng.choice([1, 5, 40])
         search = TreeSpec(kind=kind, expand_root_successors=rng.random() < 0.5)
-        make = lookahead_reference.lookahead if number % 2 else lookahead
+        make = slow_lookahead.lookahead if number % 2 else lookahead
         tree = make(task, state, search, play=PlaySpec(max_nodes=limit))
         queries.append((tree, random_goal(task, rng) if rng.random() < 0.5 else None))
         action = random_action(task, state, rng)
@@ -197,7 +198,7 @@ def test_no_queries() -> None:
     for kind in ENCODINGS:
         spec = EncodingSpec(kind)
         vocabulary = Vocabulary.of(task.domain, spec)
-        assert_same(assemble([], vocabulary, spec), reference.batch([], vocabulary, spec))
+        assert_same(assemble([], vocabulary, spec), twin.batch([], vocabulary, spec))
 
 
 def permuted(tree: LookaheadTree, order: list[int]) -> LookaheadTree:
@@ -308,15 +309,14 @@ def test_too_large_a_batch_is_refused_before_it_is_built() -> None:
     assert batch.node_count == len(task.objects) + 1 + count - 1
 
 
-def test_twins_share_names() -> None:
-    """The twin's graph of a query has a name and a kind for every node of the kernel's."""
-    task = rich_task()
-    spec = EncodingSpec(negative_goals=True)
+@given(random_tasks(), specs(), st.integers(0, 2**32))
+@settings(max_examples=20)
+def test_graphs_with_names(task: Task, spec: EncodingSpec, seed: int) -> None:
+    """The kernel's graphs as they are shown are the twin's: nodes, their names, and atoms in order."""
     vocabulary = Vocabulary.of(task.domain, spec)
-    tree = lookahead(task)
-    (graph,) = encode((tree, None), vocabulary, spec)
-    batch = assemble([(tree, None)], vocabulary, spec)
-    assert graph.nodes_of("object", "world") == list(range(int(batch.object_count[0])))
-    assert graph.nodes_of("state") == batch.candidate_node.tolist()
-    assert graph.nodes_of("depth") == batch.depth_node.tolist()
-    assert len(set(graph.node_names)) == batch.node_count
+    for query in random_queries(task, spec, random.Random(seed), 2):
+        shown, drafts = named_graphs(query, vocabulary, spec), encode(query, vocabulary, spec)
+        assert len(shown) == len(drafts)
+        for graph, draft in zip(shown, drafts, strict=True):
+            assert graph.atoms == draft.atoms
+            assert (graph.node_kinds, graph.node_names) == (draft.node_kinds, draft.node_names)

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from tests.random_tasks import random_tasks
 from tests.tasks import domain_of, rich_task, task_of
+from tests.twins import graph as twin
+from tests.twins.graph import encode
 
 from saltus.errors import ConfigurationError, InputError
-from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, Query, Relation, Vocabulary, assemble, encode, reference
+from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, Query, Relation, Vocabulary, assemble
 from saltus.graph.vocabulary import fluent_predicates, has_world
 from saltus.lookahead import TreeSpec, lookahead
 from saltus.task import Goal, Task
@@ -123,7 +125,7 @@ def test_names_that_clash_are_refused() -> None:
     spec = EncodingSpec("ext")
     vocabulary = Vocabulary.of(domain, spec)
     batch = assemble([(lookahead(task), None)], vocabulary, spec)
-    assert batch.arguments.tolist() == reference.batch([(lookahead(task), None)], vocabulary, spec).arguments.tolist()
+    assert batch.arguments.tolist() == twin.batch([(lookahead(task), None)], vocabulary, spec).arguments.tolist()
 
 
 def test_negated_goals_are_refused_without_their_relations() -> None:

@@ -13,6 +13,7 @@ from tests.domains.checks import check_problem
 from tests.random_moves import random_move_task
 from tests.random_tasks import random_task
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM, domain_of, task_of
+from tests.twins.actions import successor
 
 from saltus.domains import generate_problem
 from saltus.domains.registry import DOMAINS
@@ -31,7 +32,7 @@ from saltus.pddl import Source, parse_domain, parse_problem
 from saltus.policy.planning import plan_of
 from saltus.policy.relaxed import RelaxedFound, relaxed_search
 from saltus.task import Action, Task, build_task, validate
-from saltus.task.reference import is_applicable, successor
+from saltus.task.applicability import is_applicable
 
 HAULING = """\
 (define (domain hauling)

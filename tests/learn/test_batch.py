@@ -10,11 +10,11 @@ from tests.graph.test_kernel import assert_same as assert_same_graphs
 from tests.learn.small import small_tasks
 from tests.policy.test_planning import roads
 from tests.policy.test_rollout import chain
+from tests.twins.batch import make_training_batch
 
 from saltus.errors import SaltusError
 from saltus.graph import EncodingSpec, GraphBatch, Vocabulary
 from saltus.learn.batch import BatchMaker, EncodedTree, TrainingBatch, Trees
-from saltus.learn.batch_reference import make_training_batch
 from saltus.learn.config import load_configuration
 from saltus.learn.experience import Final, Transition
 from saltus.learn.trainer import Trainer

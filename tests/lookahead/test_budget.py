@@ -11,14 +11,16 @@ from tests.conftest import examples
 from tests.lookahead.test_kernel import ARRAYS
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
+from tests.trees import check_valid
+from tests.twins import lookahead as twin
+from tests.twins.budget import choose_encoded
 
-from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead, reference
-from saltus.lookahead.budget_reference import choose_encoded
+from saltus.lookahead import LookaheadTree, PlaySpec, TreeSpec, lookahead
 from saltus.task import Task
 
 pytestmark = pytest.mark.kernel
 
-BUILDS = [lookahead, reference.lookahead]
+BUILDS = [lookahead, twin.lookahead]
 """Both implementations."""
 
 LINE = """(define (domain line) (:predicates (at ?x) (next ?x ?y) (seen ?x))
@@ -127,7 +129,7 @@ def test_the_tree_is_smaller_and_says_so(build, fork: Task, most: int, kept: str
     assert tree.left_out == len(whole) - len(tree)
     assert tree.has_all_successors == (tree.left_out == 0)
     assert not tree.truncated
-    tree.check_valid()
+    check_valid(tree)
 
 
 @pytest.mark.parametrize("build", BUILDS)
@@ -143,7 +145,7 @@ def test_the_tree_stops_growing(build, fork: Task, enough: int, grown: str, stop
     tree = build(fork, play=PlaySpec(max_better=enough))
     assert (places(tree), tree.stopped) == (grown, stopped)
     assert (tree.truncated, tree.left_out, tree.has_all_successors) == (False, 0, True)
-    tree.check_valid()
+    check_valid(tree)
 
 
 @pytest.mark.parametrize("build", BUILDS)
@@ -191,4 +193,4 @@ def test_a_large_budget_changes_nothing_and_a_small_one_keeps_its_size(task: Tas
     paths = [whole.path_to(node) for node in range(len(whole))]
     positions = [paths.index(tree.path_to(node)) for node in range(len(tree))]
     assert positions == sorted(set(positions))
-    tree.check_valid()
+    check_valid(tree)

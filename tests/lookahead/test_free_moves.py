@@ -16,6 +16,10 @@ from tests.lookahead.test_kernel import ROOT_ACTIONS, assert_same, bounded, limi
 from tests.random_moves import random_errands, random_maps, random_move_task, random_moves
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
+from tests.trees import check_valid
+from tests.twins import lookahead as twin
+from tests.twins.free_moves import Places, is_reversible
+from tests.twins.free_moves import walks_before as slow_walks_before
 
 from saltus import _kernel
 from saltus.lookahead import (
@@ -25,13 +29,10 @@ from saltus.lookahead import (
     lookahead,
     lookahead_batch,
     random_action,
-    reference,
     successor_state,
 )
 from saltus.lookahead.free_groups import candidates
 from saltus.lookahead.free_moves import FreeMoves, _entries, canonical_state, find_free_moves, walks_before
-from saltus.lookahead.free_reference import Places, is_reversible
-from saltus.lookahead.free_reference import walks_before as slow_walks_before
 from saltus.lookahead.spec import KINDS
 from saltus.task import Goal, State, Task, load
 from saltus.task.kernel_task import kernel_task
@@ -108,8 +109,8 @@ def test_kernel_equals_twin(
     task, state, goal = situation
     with bounded(root_actions):
         tree = lookahead(task, state, spec, goal, play)
-        assert_same(tree, reference.lookahead(task, state, spec, goal, play))
-    tree.check_valid()
+        assert_same(tree, twin.lookahead(task, state, spec, goal, play))
+    check_valid(tree)
 
 
 @given(random_maps(), st.sampled_from(["iw", "aiw"]))
@@ -119,8 +120,8 @@ def test_closures_follow_doors(task: Task, kind: str) -> None:
     spec = TreeSpec(kind=kind, free_moves=True, root_successors="novel")
     bounds = PlaySpec(max_nodes=60)
     tree = lookahead(task, spec=spec, play=bounds)
-    assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
-    tree.check_valid()
+    assert_same(tree, twin.lookahead(task, spec=spec, play=bounds))
+    check_valid(tree)
 
 
 @given(random_errands(), st.sampled_from(["iw", "aiw", "baiw"]), st.sampled_from(["off", "instead", "also"]))
@@ -130,8 +131,8 @@ def test_errands_on_large_maps(task: Task, kind: str, goal_identity: str) -> Non
     spec = TreeSpec(kind=kind, goal_identity=goal_identity, free_moves=True, root_successors="novel")
     bounds = PlaySpec(max_nodes=50)
     tree = lookahead(task, spec=spec, play=bounds)
-    assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
-    tree.check_valid()
+    assert_same(tree, twin.lookahead(task, spec=spec, play=bounds))
+    check_valid(tree)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -143,7 +144,7 @@ def test_kinds(kind: str, task: Task) -> None:
         spec = TreeSpec(kind=kind, root_successors=root, free_moves=True)
         bounds = PlaySpec(max_nodes=60)
         tree = lookahead(task, spec=spec, play=bounds)
-        assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
+        assert_same(tree, twin.lookahead(task, spec=spec, play=bounds))
         for node in tree.goal_nodes[:3].tolist():
             plan = tree.plan_to(node)
             assert len(plan) == tree.length[node]
@@ -324,7 +325,7 @@ def test_shifted_agents(name: str) -> None:
     for kind in sorted(KINDS):
         spec = TreeSpec(kind=kind, free_moves=True)
         bounds = PlaySpec(max_nodes=60)
-        assert_same(lookahead(task, spec=spec, play=bounds), reference.lookahead(task, spec=spec, play=bounds))
+        assert_same(lookahead(task, spec=spec, play=bounds), twin.lookahead(task, spec=spec, play=bounds))
 
 
 # -- single cases ----------------------------------------------------------------------------------------------------
@@ -333,8 +334,8 @@ def test_shifted_agents(name: str) -> None:
 def names(task: Task, spec: TreeSpec = FREE) -> list[tuple[int, str, int]]:
     """Parent, action and length of every node, in the kernel and in its twin."""
     tree = lookahead(task, spec=spec)
-    assert_same(tree, reference.lookahead(task, spec=spec))
-    tree.check_valid()
+    assert_same(tree, twin.lookahead(task, spec=spec))
+    check_valid(tree)
     return [
         (int(tree.parent[i]), task.action_name(tree.action_of(i)), int(tree.length[i])) for i in range(1, len(tree))
     ]
@@ -382,7 +383,7 @@ def test_an_agent_that_loses_all_but_one_place_walks_again() -> None:
         actions = {task.action_name(action): action for action in applicable_actions(task, state)}
         state = successor_state(task, state, actions[name])
     tree = lookahead(task, state, TreeSpec(kind="flat", free_moves=True))
-    assert_same(tree, reference.lookahead(task, state, TreeSpec(kind="flat", free_moves=True)))
+    assert_same(tree, twin.lookahead(task, state, TreeSpec(kind="flat", free_moves=True)))
     found = [task.action_name(tree.action_of(node)) for node in range(1, len(tree))]
     assert found == ["(move a p q)", "(spread a p)", "(spread b p)", "(leave b p)"]
 
@@ -451,6 +452,6 @@ def test_ipc_easy(ipc: Path, domain: str) -> None:
             spec = TreeSpec(kind=kind, free_moves=True)
             bounds = PlaySpec(max_nodes=20)
             tree = lookahead(task, spec=spec, play=bounds)
-            tree.check_valid()
+            check_valid(tree)
             if i < 2:
-                assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
+                assert_same(tree, twin.lookahead(task, spec=spec, play=bounds))

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from tests.conftest import examples
 from tests.random_tasks import random_tasks
 from tests.tasks import domain_of, task_of
+from tests.twins import frozen_goals
 
 from saltus import _kernel
 from saltus.domains.registry import DOMAINS, generate_problem
 from saltus.errors import ConfigurationError
-from saltus.lookahead import frozen, frozen_reference, random_action, successor_state
+from saltus.lookahead import frozen, random_action, successor_state
 from saltus.lookahead.exclusion import analyse_goal, walkers
 from saltus.lookahead.frozen import FORMS, keeps_goals
 from saltus.task import Goal, State, Task
@@ -88,7 +89,7 @@ def forms(task: Task, state: State, goal: Goal | None = None) -> tuple[bool, boo
     """What the weak and the strong form say; the twin says the same."""
     goal = task.goal if goal is None else goal
     answers = [frozen.answer(task, state, goal, form) for form in ("weak", "strong")]
-    assert answers == [frozen_reference.keeps_goals(task, state, goal, form) for form in ("weak", "strong")]
+    assert answers == [frozen_goals.keeps_goals(task, state, goal, form) for form in ("weak", "strong")]
     return bool(answers[0]), bool(answers[1])
 
 
@@ -223,7 +224,7 @@ def same(task: Task, state: State, goal: Goal, max_states: int = 300) -> int:
     decided = 0
     for form in FORMS:
         left = frozen.answer(task, state, goal, form, work=10**6)
-        right = frozen_reference.keeps_goals(task, state, goal, form, max_states)
+        right = frozen_goals.keeps_goals(task, state, goal, form, max_states)
         assert right is None or left == right, form
         decided += right is not None
     return decided

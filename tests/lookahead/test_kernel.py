@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from tests.conftest import IPC_DOMAINS, examples
 from tests.random_tasks import random_tasks
 from tests.tasks import task_of
+from tests.trees import check_valid
+from tests.twins import actions as twin_actions
+from tests.twins import lookahead as twin
 
 from saltus.lookahead import (
     Conjunction,
@@ -27,13 +30,11 @@ from saltus.lookahead import (
     lookahead,
     lookahead_batch,
     random_action,
-    reference,
     search,
     successor_state,
 )
 from saltus.lookahead.spec import GOAL_IDENTITIES, KINDS, ROOT_SUCCESSORS
 from saltus.task import Literal, Task, load
-from saltus.task import reference as task_reference
 
 pytestmark = pytest.mark.kernel
 
@@ -96,7 +97,7 @@ ROOT_ACTIONS = st.sampled_from([1, 5, 1000])
 def bounded(root_actions: int) -> Iterator[None]:
     """With more root actions, `auto` means `classes`, in the kernel and in its twin."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (search, reference):
+        for module in (search, twin):
             patch.setattr(module, "MAX_ROOT_ACTIONS", root_actions)
         yield
 
@@ -108,7 +109,7 @@ def test_random_tasks(task: Task, spec: TreeSpec, play: PlaySpec, root_actions: 
     state = task.initial_state
     for _ in range(2):
         with bounded(root_actions):
-            assert_same(lookahead(task, state, spec, play=play), reference.lookahead(task, state, spec, play=play))
+            assert_same(lookahead(task, state, spec, play=play), twin.lookahead(task, state, spec, play=play))
         action = random_action(task, state, random.Random(seed))
         if action is None:
             break
@@ -120,19 +121,19 @@ def test_random_tasks(task: Task, spec: TreeSpec, play: PlaySpec, root_actions: 
 def test_actions_and_successors(task: Task) -> None:
     """Applicable actions in order, their number, and all successors."""
     state = task.initial_state
-    actions = list(task_reference.applicable(task, state))
+    actions = list(twin_actions.applicable(task, state))
     assert applicable_actions(task, state) == actions
     assert applicable_actions(task, state, limit=2) == actions[:2]
     assert count_actions(task, state) == len(actions)
     for action in actions[:20]:
-        assert successor_state(task, state, action) == task_reference.successor(task, state, action)
+        assert successor_state(task, state, action) == twin_actions.successor(task, state, action)
 
 
 @given(random_tasks(), st.integers(0, 2**32))
 @settings(max_examples=40)
 def test_random_action_reaches_all(task: Task, seed: int) -> None:
     """Sampled actions are applicable, and every one of few actions is drawn sooner or later."""
-    actions = set(task_reference.applicable(task, task.initial_state))
+    actions = set(twin_actions.applicable(task, task.initial_state))
     rng = random.Random(seed)
     drawn = {random_action(task, task.initial_state, rng) for _ in range(40 * max(1, min(len(actions), 8)))}
     assert drawn <= (actions or {None})
@@ -154,7 +155,7 @@ def test_bindings(task: Task, data: st.DataObject) -> None:
     literals = [
         Literal(x.predicate, tuple(used.index(t) if t >= 0 else t for t in x.terms), x.positive) for x in literals
     ]
-    wanted = reference.find_bindings(task, task.initial_state, literals)
+    wanted = twin.find_bindings(task, task.initial_state, literals)
     found = find_bindings(task, task.initial_state, literals, limit=10_000, seed=3)
     assert found.shape == (len(wanted), len(used))
     assert sorted(map(tuple, found.tolist())) == sorted(wanted)
@@ -165,9 +166,7 @@ def test_bindings(task: Task, data: st.DataObject) -> None:
     assert np.array_equal(some, again)
     types = [data.draw(st.integers(0, len(task.types) - 1)) for _ in used]
     typed = Conjunction(task, literals, types).find(task.initial_state, limit=10_000)
-    assert sorted(map(tuple, typed.tolist())) == sorted(
-        reference.find_bindings(task, task.initial_state, literals, types)
-    )
+    assert sorted(map(tuple, typed.tolist())) == sorted(twin.find_bindings(task, task.initial_state, literals, types))
 
 
 @given(random_tasks(max_objects=7))
@@ -175,7 +174,7 @@ def test_bindings(task: Task, data: st.DataObject) -> None:
 def test_colours(task: Task) -> None:
     """1-WL colours are the twin's."""
     fast = find_colours(task, task.initial_state, task.goal)
-    assert fast.tolist() == reference.find_colours(task, task.initial_state, task.goal)
+    assert fast.tolist() == twin.find_colours(task, task.initial_state, task.goal)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -197,7 +196,7 @@ def test_many_types_and_arguments(kind: str, types: int, arity: int, objects: in
         if kind == "iw" or width == 1:
             spec = TreeSpec(kind=kind, width=width, root_successors=root)
             bounds = PlaySpec(max_nodes=60)
-            assert_same(lookahead(task, spec=spec, play=bounds), reference.lookahead(task, spec=spec, play=bounds))
+            assert_same(lookahead(task, spec=spec, play=bounds), twin.lookahead(task, spec=spec, play=bounds))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -210,8 +209,8 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
             spec = TreeSpec(kind=kind, root_successors=root)
             bounds = PlaySpec(max_nodes=150)
             tree = lookahead(task, spec=spec, play=bounds)
-            assert_same(tree, reference.lookahead(task, spec=spec, play=bounds))
-            tree.check_valid()
+            assert_same(tree, twin.lookahead(task, spec=spec, play=bounds))
+            check_valid(tree)
 
 
 @given(st.lists(random_tasks(), min_size=1, max_size=4), specs(), limits(), ROOT_ACTIONS)

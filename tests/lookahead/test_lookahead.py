@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from tests.conftest import ROOT
 from tests.tasks import spec_with, task_of
+from tests.trees import check_valid
+from tests.twins import lookahead as twin
 
 from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.lookahead import (
@@ -24,7 +26,6 @@ from saltus.lookahead import (
     lookahead,
     lookahead_batch,
     random_action,
-    reference,
     search,
     successor_state,
 )
@@ -132,7 +133,7 @@ def test_negative_goals_count(corridor: Task) -> None:
     tree = lookahead(corridor, goal=goal)
     assert tree.goals[0] == 0
     assert tree.goals.max() == 1
-    tree.check_valid()
+    check_valid(tree)
 
 
 TOOLS = """
@@ -192,7 +193,7 @@ def test_childsnack_has_few_classes(ipc: Path) -> None:
     assert tree.root_actions == count_actions(task, task.initial_state) == 46_703_531
     assert tree.root_successors == "classes"
     assert len(tree) < 100
-    tree.check_valid()
+    check_valid(tree)
 
 
 @pytest.mark.parametrize("domain", ["blocksworld", "childsnack", "rovers", "sokoban"])
@@ -264,13 +265,13 @@ def test_trees_outlive_the_kernel_object(corridor: Task) -> None:
 
 
 def test_check_valid_finds_a_planted_fault(corridor: Task) -> None:
-    tree = reference.lookahead(corridor)
-    tree.check_valid()
+    tree = twin.lookahead(corridor)
+    check_valid(tree)
     wrong = tree.added.copy()
     wrong[0] = corridor.atom("(robot r3)")
     object.__setattr__(tree, "added", wrong)
     with pytest.raises(SaltusError, match="node 1: the state is not the result of"):
-        tree.check_valid()
+        check_valid(tree)
 
 
 def test_root_has_no_action(corridor: Task) -> None:
@@ -357,7 +358,7 @@ def test_ground_conjunctions(corridor: Task, atoms: list[tuple[str, bool]], shap
     """Without variables there is one empty binding, or none."""
     literals = [ground(corridor, *atom) for atom in atoms]
     assert find_bindings(corridor, corridor.initial_state, literals, limit=5).shape == shape
-    assert len(reference.find_bindings(corridor, corridor.initial_state, literals)) == shape[0]
+    assert len(twin.find_bindings(corridor, corridor.initial_state, literals)) == shape[0]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.policy.test_rollout import chain
 from tests.random_adl import random_adl_task
 from tests.random_tasks import random_task, random_tasks
 from tests.tasks import domain_of, task_of
+from tests.twins import relaxation
 
 from saltus import _kernel
 from saltus.lookahead import (
@@ -24,7 +25,6 @@ from saltus.lookahead import (
     applicable_actions,
     is_dead_end,
     random_action,
-    relaxation_reference,
     successor_state,
 )
 from saltus.lookahead.values import DEAD_END_WORK, FEW_ATOMS, PROOF_ATOMS
@@ -71,7 +71,7 @@ def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
     rng = random.Random(seed)
     for state in walked(task, rng, 3):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 6))):
-            twin = relaxation_reference.is_dead_end if settings_of else relaxation_reference.is_dead_end_with_negation
+            twin = relaxation.is_dead_end if settings_of else relaxation.is_dead_end_with_negation
             assert is_dead_end(task, state, goal, **settings_of) == twin(task, state, goal)
 
 
@@ -86,8 +86,8 @@ def test_formulas_against_the_twin(seed: int) -> None:
     state = task.initial_state
     for _ in range(3):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 5))):
-            assert is_dead_end(task, state, goal) == relaxation_reference.is_dead_end_with_negation(task, state, goal)
-            assert is_dead_end(task, state, goal, **JOINED) == relaxation_reference.is_dead_end(task, state, goal)
+            assert is_dead_end(task, state, goal) == relaxation.is_dead_end_with_negation(task, state, goal)
+            assert is_dead_end(task, state, goal, **JOINED) == relaxation.is_dead_end(task, state, goal)
         action = random_action(task, state, rng)
         if action is None:
             break
@@ -275,7 +275,7 @@ def test_proofs_answer_as_joins_do(task: Task, seed: int, limit: int) -> None:
             expected = _kernel.relaxed_reaches(known, state.codes, goal.positive, 10**6, ())
             assert proof.reaches(state.codes, goal.positive, 10**6, ()) == expected
             assert proof.rules <= limit
-            assert expected == (not relaxation_reference.is_dead_end(task, state, goal))
+            assert expected == (not relaxation.is_dead_end(task, state, goal))
 
 
 @given(seed=st.integers(0, 2**32))
@@ -287,7 +287,7 @@ def test_proofs_with_formulas(seed: int) -> None:
     for state in walked(task, rng, 4):
         for goal in (task.goal, *(Goal([atom]) for atom in some_atoms(task, rng, 4))):
             answer = proof.reaches(state.codes, goal.positive, 10**6, ())
-            assert goal.impossible or answer == (not relaxation_reference.is_dead_end(task, state, goal))
+            assert goal.impossible or answer == (not relaxation.is_dead_end(task, state, goal))
 
 
 def test_a_proof_leads_back_after_a_move() -> None:

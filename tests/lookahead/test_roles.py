@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.random_moves import random_errands, random_moves
 from tests.random_tasks import random_task, random_tasks
+from tests.trees import check_valid
+from tests.twins import relaxation
+from tests.twins.graph import batch
+from tests.twins.roles import facts, roles
+from tests.twins.roles import project as slow_project
 
 from saltus.errors import ConfigurationError
 from saltus.graph import EncodingSpec, Vocabulary, assemble
-from saltus.graph.reference import batch
-from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead, relaxation_reference
+from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead
 from saltus.lookahead.actions import applicable_actions, successor_state
 from saltus.lookahead.roles import project, project_relaxed
-from saltus.lookahead.roles_reference import facts, roles
-from saltus.lookahead.roles_reference import project as slow_project
 from saltus.lookahead.values import FEW_ATOMS
 from saltus.lookahead.view import visible_goal
 from saltus.pddl import Source, parse_domain, parse_problem
@@ -136,11 +138,11 @@ def test_objects_of_a_role_can_be_exchanged(task: Task) -> None:
 def test_lifted_trees_are_valid(task: Task, most: int, kind: str) -> None:
     """Every edge of a lifted tree can be replayed in the whole task, goals included."""
     tree = lookahead(task, spec=TreeSpec(kind=kind), play=PlaySpec(roles=most, max_nodes=200))
-    tree.check_valid()
+    check_valid(tree)
     assert (tree.small is None) == (len(tree.objects) == 0)
     if tree.small is not None:
         assert not tree.has_all_successors
-        tree.small.check_valid()
+        check_valid(tree.small)
 
 
 def with_copies(task: Task, copied: str, copies: int) -> Task:
@@ -174,7 +176,7 @@ def test_dead_ends_are_the_same() -> None:
             predicate = rng.choice(fluent)
             arguments = [rng.randrange(len(task.objects)) for _ in range(int(task.arity[predicate]))]
             goal = Goal([task.encode(predicate, arguments)])
-            expected = relaxation_reference.is_dead_end(task, task.initial_state, goal)
+            expected = relaxation.is_dead_end(task, task.initial_state, goal)
             assert is_dead_end(task, task.initial_state, goal, roles=most, ground_atoms=FEW_ATOMS - 1) == expected
             seen[expected] += project_relaxed(task, task.initial_state, goal, most) is not None
     assert min(seen.values()) > 20
@@ -206,7 +208,7 @@ def test_dead_ends_of_actions_that_need_more_objects_than_are_shown() -> None:
 def test_lifted_trees_modulo_free_moves_are_valid(task: Task, most: int, kind: str) -> None:
     """Walks of the whole task lead where those of the small one do, and are as long."""
     tree = lookahead(task, spec=TreeSpec(kind=kind, free_moves=True), play=PlaySpec(roles=most, max_nodes=60))
-    tree.check_valid()
+    check_valid(tree)
 
 
 def test_more_representatives_than_objects_change_nothing() -> None:

@@ -14,10 +14,11 @@ from tests.conftest import examples
 from tests.lookahead.test_relaxation import JOINED, reachable, walked
 from tests.random_tasks import _Writer
 from tests.tasks import domain_of, task_of
+from tests.twins import relaxation
 
 from saltus import _kernel
 from saltus.domains.generated import generated_task
-from saltus.lookahead import applicable_actions, is_dead_end, relaxation_reference, successor_state
+from saltus.lookahead import applicable_actions, is_dead_end, successor_state
 from saltus.lookahead.supplies import find_supplies, marked
 from saltus.task import Goal, State, Task
 from saltus.task.kernel_task import kernel_task
@@ -115,7 +116,7 @@ def test_as_many_as_goals_are_missing(init: str, expected: bool) -> None:
         is_dead_end(task, task.initial_state, task.goal),
         is_dead_end(task, task.initial_state, task.goal, **JOINED),
         is_dead_end(task, task.initial_state, task.goal, roles=2),
-        relaxation_reference.is_dead_end(task, task.initial_state, task.goal),
+        relaxation.is_dead_end(task, task.initial_state, task.goal),
     ):
         assert answer == expected
 
@@ -126,9 +127,7 @@ def test_negative_preconditions_count_as_well() -> None:
     for fuses in ("(fuse f)", "(fuse f) (fuse g)"):
         task = lamps(once, f"(at a) (near a b) {fuses}")
         assert is_dead_end(task, task.initial_state, task.goal) == (fuses == "(fuse f)")
-        assert relaxation_reference.is_dead_end_with_negation(task, task.initial_state, task.goal) == (
-            fuses == "(fuse f)"
-        )
+        assert relaxation.is_dead_end_with_negation(task, task.initial_state, task.goal) == (fuses == "(fuse f)")
 
 
 def test_a_spanner_left_behind_is_missed_where_none_is_to_spare() -> None:
@@ -207,7 +206,7 @@ def test_twin(settings_of: dict[str, int], seed: int) -> None:
     task, rng = fuelled(seed), random.Random(seed)
     for state in walked(task, rng, 3):
         for goal in (task.goal, *(Goal([code]) for code in task.goal.positive.tolist())):
-            twin = relaxation_reference.is_dead_end if settings_of else relaxation_reference.is_dead_end_with_negation
+            twin = relaxation.is_dead_end if settings_of else relaxation.is_dead_end_with_negation
             assert is_dead_end(task, state, goal, **settings_of) == twin(task, state, goal)
 
 

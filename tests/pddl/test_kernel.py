@@ -13,10 +13,11 @@ from tests.conftest import IPC_DOMAINS, examples
 from tests.pddl.malformed import CASES
 from tests.pddl.test_fuzz import damaged
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM, domain_of, easy_problems
+from tests.twins import reader
 
 from saltus import _kernel
 from saltus.errors import InputError
-from saltus.pddl import Domain, Problem, Source, parse_domain, parse_problem, reference
+from saltus.pddl import Domain, Problem, Source, parse_domain, parse_problem
 
 pytestmark = pytest.mark.kernel
 
@@ -31,7 +32,7 @@ def test_the_kernel_asked_for_is_the_one_tested() -> None:
 def assert_same_scan(text: bytes, nesting: int = NESTING) -> None:
     """Both scanners give the same tokens, or the same error at the same place."""
     ours = _kernel.scan(text, nesting)
-    twin = reference.scan(text, nesting)
+    twin = reader.scan(text, nesting)
     assert ours[2:] == twin[2:]
     for a, b in zip(ours[:2], twin[:2], strict=True):
         assert a.dtype == b.dtype
@@ -49,7 +50,7 @@ def outcome(text: bytes, domain: Domain, read_atoms=_kernel.read_atoms, scan=_ke
 def assert_same_outcome(text: bytes, domain: Domain) -> None:
     """Reading with the kernel and with the twins gives the same problem or the same message."""
     ours = outcome(text, domain)
-    twin = outcome(text, domain, reference.read_atoms, reference.scan)
+    twin = outcome(text, domain, reader.read_atoms, reader.scan)
     if isinstance(ours, str) or isinstance(twin, str):
         assert ours == twin
         return
@@ -142,7 +143,7 @@ def tables(draw: st.DrawFn) -> tuple[object, ...]:
 @settings(max_examples=examples(300))
 def test_atoms_equal_the_twin(arguments: tuple) -> None:
     ours = _kernel.read_atoms(*arguments)
-    twin = reference.read_atoms(*arguments)
+    twin = reader.read_atoms(*arguments)
     assert ours[4] == twin[4]
     for a, b in zip(ours[:4], twin[:4], strict=True):
         assert a.dtype == b.dtype

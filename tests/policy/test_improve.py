@@ -23,7 +23,7 @@ from saltus.policy.improve import (
     shortcuts,
 )
 from saltus.policy.planning import plan_of
-from saltus.policy.tidy_reference import plan_states
+from saltus.policy.tidy import plan_states
 from saltus.task import Action, Task, validate
 
 COSTS = """(define (domain roads) (:requirements :action-costs) (:predicates (at ?x) (road ?x ?y) (seen ?x))

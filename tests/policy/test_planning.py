@@ -14,6 +14,7 @@ from tests.policies import Plays
 from tests.policy.test_rollout import CHAIN, FarthestPolicy, blocks, chain
 from tests.tasks import domain_of, task_of
 from tests.tolls import toll_roads
+from tests.twins.actions import successor
 
 from saltus.errors import ConfigurationError, PolicyError, SaltusError, UnsupportedError, WrongPolicyError
 from saltus.lookahead import JumpCost, PlaySpec, TreeSpec, lookahead, lookahead_batch
@@ -35,7 +36,6 @@ from saltus.policy.planning import NO_LIMITS
 from saltus.policy.portfolio import GOAL_SEARCH, MEMBERS
 from saltus.policy.values import WEIGHTS
 from saltus.task import Plan, State, Task, validate
-from saltus.task.reference import successor
 
 FORK = """(define (domain fork) (:predicates (at ?x) (road ?x ?y))
   (:action go :parameters (?x ?y) :precondition (and (at ?x) (road ?x ?y)) :effect (and (at ?y) (not (at ?x)))))"""

@@ -12,12 +12,12 @@ from tests.conftest import examples
 from tests.grow.test_grow import own_tasks
 from tests.grow.test_ways import ASSEMBLED
 from tests.random_tasks import random_task
+from tests.twins.relaxed_plans import ReferenceSearch, reachable_actions, stays
 
 from saltus.lookahead import is_dead_end
 from saltus.lookahead.actions import successor_state
 from saltus.policy.planning import plan_of
 from saltus.policy.relaxed import can_search, ground_task, relaxed_search
-from saltus.policy.relaxed_reference import ReferenceSearch, reachable_actions, stays
 from saltus.task import EQUALITY, Literal, Schema, Task, validate
 
 

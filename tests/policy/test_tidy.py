@@ -16,10 +16,17 @@ from tests.tasks import domain_of, rich_task, task_of
 from saltus import _kernel
 from saltus.domains import DOMAINS, generate_problem
 from saltus.lookahead import applicable_actions, successor_state
-from saltus.policy import GoalCountPolicy, Limits, plan_stepwise, tidy_reference
+from saltus.policy import GoalCountPolicy, Limits, plan_stepwise
 from saltus.policy.planning import plan_of
-from saltus.policy.tidy import _Listed, drop_loops, drop_redundant, tidied
-from saltus.policy.tidy_reference import plan_states
+from saltus.policy.tidy import (
+    _Listed,
+    drop_loops,
+    drop_redundant,
+    plan_states,
+    tidied,
+    without_loops,
+    without_redundant,
+)
 from saltus.task import Action, Task, validate
 
 pytestmark = pytest.mark.kernel
@@ -94,8 +101,8 @@ def leads_to_the_goal(task: Task, actions: list[Action]) -> bool:
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 10_000), steps=st.integers(0, 60))
 def test_twin(name: str, seed: int, steps: int) -> None:
     task, walk = walk_to_a_goal(name, seed, steps)
-    assert drop_loops(task, walk) == tidy_reference.drop_loops(task, walk)
-    assert drop_redundant(task, walk) == tidy_reference.drop_redundant(task, walk)
+    assert drop_loops(task, walk) == without_loops(task, walk)
+    assert drop_redundant(task, walk) == without_redundant(task, walk)
     assert leads_to_the_goal(task, tidied(task, walk))
 
 

@@ -8,6 +8,10 @@ import pytest
 from tests.lookahead.test_kernel import assert_same
 from tests.random_adl import Evaluator, random_adl_task, random_adl_texts
 from tests.tasks import task_of
+from tests.trees import check_valid
+from tests.twins import actions as twin_actions
+from tests.twins import lookahead as twin
+from tests.twins import relaxation
 
 from saltus.errors import UnsupportedError
 from saltus.lookahead import (
@@ -16,12 +20,10 @@ from saltus.lookahead import (
     applicable_actions,
     is_dead_end,
     lookahead,
-    relaxation_reference,
     successor_state,
 )
-from saltus.lookahead import reference as lookahead_reference
 from saltus.lookahead.spec import GOAL_IDENTITIES
-from saltus.task import Plan, Task, reference, validate
+from saltus.task import Plan, Task, validate
 
 pytestmark = pytest.mark.kernel
 
@@ -66,7 +68,7 @@ def club(
 def acting(task: Task) -> list[str]:
     """Arguments of the applicable actions `act`; kernel, twin and judge agree on them."""
     names = [task.action_name(action) for action in applicable_actions(task, task.initial_state)]
-    assert names == [task.action_name(action) for action in reference.applicable(task, task.initial_state)]
+    assert names == [task.action_name(action) for action in twin_actions.applicable(task, task.initial_state)]
     for action in (f"(act {name})" for name in task.objects):
         assert ("precondition" in validate(task, Plan.of([action])).reason) == (
             action not in names and task.objects.index(action[5:-1]) in task.objects_of(task.schemas[0].parameters[0])
@@ -140,7 +142,7 @@ def test_effects(effect: str, expected: dict[str, str]) -> None:
     for name, rooms in expected.items():
         action = task.action(f"(act {name})")
         state = successor_state(task, task.initial_state, action)
-        assert state == reference.successor(task, task.initial_state, action)
+        assert state == twin_actions.successor(task, task.initial_state, action)
         assert [room for room in ("door", "hall", "bar") if task.atom(f"(lit {room})") in state] == rooms.split()
 
 
@@ -159,7 +161,7 @@ def derived(task: Task, steps: list[str]) -> set[str]:
     for step in steps:
         action = task.action(step)
         following = successor_state(task, state, action)
-        assert following == reference.successor(task, state, action)
+        assert following == twin_actions.successor(task, state, action)
         state = following
     names = {task.atom_name(code) for code in state if task.decode(code)[0] in task.derived}
     assert {name for name in names if name.startswith("(reach")} == {
@@ -244,7 +246,7 @@ def test_a_dead_end_sees_derived_goals() -> None:
         goal="(or (open bar) (and (open hall) (lit bar)))",
     )
     assert is_dead_end(task, task.initial_state, task.goal)
-    assert relaxation_reference.is_dead_end(task, task.initial_state, task.goal)
+    assert relaxation.is_dead_end(task, task.initial_state, task.goal)
 
 
 def test_conditions_of_unusual_size_are_refused_or_read() -> None:
@@ -306,21 +308,21 @@ def test_the_kernel_equals_its_twins_on_formulas(seed: int) -> None:
         spec = TreeSpec(kind=kind, width=width, goal_identity=identity, root_successors=root)
         limits = PlaySpec(max_nodes=60)
         tree = lookahead(task, spec=spec, play=limits)
-        assert_same(tree, lookahead_reference.lookahead(task, spec=spec, play=limits))
-        tree.check_valid()
+        assert_same(tree, twin.lookahead(task, spec=spec, play=limits))
+        check_valid(tree)
     state = task.initial_state
     for _ in range(4):
-        dead = relaxation_reference.is_dead_end_with_negation(task, state, task.goal)
+        dead = relaxation.is_dead_end_with_negation(task, state, task.goal)
         assert is_dead_end(task, state, task.goal) == dead
-        dead = relaxation_reference.is_dead_end(task, state, task.goal)
+        dead = relaxation.is_dead_end(task, state, task.goal)
         assert is_dead_end(task, state, task.goal, ground_atoms=0) == dead
         actions = applicable_actions(task, state)
-        assert actions == list(reference.applicable(task, state))
+        assert actions == list(twin_actions.applicable(task, state))
         if not actions:
             return
         action = rng.choice(actions)
         following = successor_state(task, state, action)
-        assert following == reference.successor(task, state, action)
+        assert following == twin_actions.successor(task, state, action)
         state = following
 
 
@@ -341,4 +343,4 @@ def test_derived_atoms_count_for_novelty(kind: str, goal: str) -> None:
     tree = lookahead(task, spec=spec)
     # Pairs and all three: three successors, then what adds a new pair, then the third switch.
     assert int(tree.depth.max()) == 3
-    assert_same(tree, lookahead_reference.lookahead(task, spec=spec))
+    assert_same(tree, twin.lookahead(task, spec=spec))

@@ -12,10 +12,10 @@ from tests.conftest import examples
 from tests.random_moves import random_move_task
 from tests.random_tasks import random_task
 from tests.tasks import domain_of, rich_task, task_of
+from tests.twins.actions import applicable, successor
 
 from saltus.task import State, Task
 from saltus.task.part import Part, can_be_parted, part_of
-from saltus.task.reference import applicable, successor
 
 
 def walked(task: Task, rng: random.Random) -> State:

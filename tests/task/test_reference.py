@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.pddl.malformed import DOMAIN, PROBLEM
 from tests.tasks import rich_task, task_of
+from tests.twins.actions import applicable, changes, successor
 
 from saltus.task import Task
-from saltus.task.reference import applicable, changes, is_applicable, successor
+from saltus.task.applicability import is_applicable
 
 RICH = rich_task()
 

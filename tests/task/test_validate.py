@@ -1,4 +1,4 @@
-"""The judge of plans: by hand, and against the reference successor on random walks."""
+"""The judge of plans: by hand, and against the twin's successor on random walks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from tests.conftest import IPC_DOMAINS, ROOT
 from tests.pddl.malformed import DOMAIN, PROBLEM
 from tests.tasks import RICH_DOMAIN, RICH_PROBLEM, easy_problems, rich_task, task_of
+from tests.twins.actions import applicable, successor
 
 from saltus.pddl import Source, parse_domain
 from saltus.task import Plan, Task, load, read_plan, validate
-from saltus.task.reference import applicable, successor
 from saltus.task.validate import _Judge
 
 DEPOT = task_of(DOMAIN, PROBLEM)
@@ -128,7 +128,7 @@ def test_missing_cost_is_named() -> None:
 
 
 def assert_judge_agrees(task: Task, plan: list[str]) -> None:
-    """Asserts that the judge reaches exactly the state that the reference successor reaches, and agrees on the goal."""
+    """Asserts that the judge reaches exactly the state that the twin's successor reaches, and agrees on the goal."""
     state = task.initial_state
     for text in plan:
         state = successor(task, state, task.action(text))

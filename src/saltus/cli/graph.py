@@ -14,7 +14,7 @@ from saltus.cli import output
 from saltus.cli.inspect import read_task
 from saltus.cli.options import DomainFile, ProblemFile
 from saltus.errors import ConfigurationError, InputError
-from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, RelationalGraph, Vocabulary, dump, encode
+from saltus.graph import ENCODINGS, NULLARY, EncodingSpec, Vocabulary, dump
 from saltus.graph.encodings import ENCODING_TEXT
 from saltus.lookahead import KINDS, LookaheadTree, PlaySpec, TreeSpec, lookahead
 
@@ -82,7 +82,7 @@ def graph(
     limit = limit or FORMATS[format]
     graph_count = 1 if spec.is_joint else len(tree)
     check_size(graph_count * (len(task.objects) + sum(map(len, task.static_atoms))), format, limit)
-    graphs = encode((tree, None), Vocabulary.of(task.domain, spec), spec)
+    graphs = dump.named_graphs((tree, None), Vocabulary.of(task.domain, spec), spec)
     check_size(dump.size(graphs), format, limit)
     output.write(render(tree, spec, graphs, format), out)
 
@@ -95,7 +95,7 @@ def check_size(size: int, form: str, limit: int) -> None:
         )
 
 
-def render(tree: LookaheadTree, spec: EncodingSpec, graphs: list[RelationalGraph], form: str) -> str:
+def render(tree: LookaheadTree, spec: EncodingSpec, graphs: list[dump.RelationalGraph], form: str) -> str:
     """The graphs in one of `FORMATS`."""
     if form == "text":
         return dump.to_text(tree, spec, graphs)

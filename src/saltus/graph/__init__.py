@@ -1,8 +1,7 @@
 """Stage `graph`: lookahead trees in, relational graphs out, in batches that the model reads without another copy.
 
-`encodings.py` lists the encodings and what each is made of, `vocabulary.py` derives the relations, `reference.py`
-builds the graphs by the paper's formulas, and `assemble.py` has the kernel build whole batches of the same graphs. The
-paper's section "Transition Encodings in R-GNNs".
+`encodings.py` lists the encodings and what each is made of, `vocabulary.py` derives the relations, and `assemble.py`
+has the kernel build whole batches of graphs. The paper's section "Transition Encodings in R-GNNs".
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from saltus.graph.batch import GraphBatch
     from saltus.graph.encodings import ENCODINGS, NULLARY, Candidate, Encoding, EncodingSpec
     from saltus.graph.query import Query
-    from saltus.graph.reference import RelationalGraph, encode
     from saltus.graph.vocabulary import Relation, Vocabulary
 else:
     __getattr__ = names_later(
@@ -24,7 +22,6 @@ else:
             "batch": "GraphBatch",
             "encodings": "ENCODINGS NULLARY Candidate Encoding EncodingSpec",
             "query": "Query",
-            "reference": "RelationalGraph encode",
             "vocabulary": "Relation Vocabulary",
         },
     )
@@ -39,10 +36,8 @@ __all__ = [
     "Query",
     "QueryGraphs",
     "Relation",
-    "RelationalGraph",
     "Vocabulary",
     "assemble",
-    "encode",
     "encode_queries",
     "join",
 ]

@@ -1,7 +1,7 @@
 """Stage `graph`: the fast path. One kernel call builds the graphs of a whole batch of queries on several threads.
 
-Twin: `batch` in `reference.py`. Cost: two passes over the trees' differences, and one copy of the static atoms per
-graph. Queries that go into several batches are encoded once (`encode_queries`); joining what came of it costs a copy.
+Twin: `tests/twins/graph.py`. Cost: two passes over the trees' differences, and one copy of the static atoms per graph.
+Queries that go into several batches are encoded once (`encode_queries`); joining what came of it costs a copy.
 """
 
 from __future__ import annotations

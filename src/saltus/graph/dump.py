@@ -1,11 +1,19 @@
-"""Stage `graph`: graphs as text, as plain values for JSON, and as Graphviz input; meant for people and small graphs."""
+"""Stage `graph`: graphs as text, as plain values for JSON, and as Graphviz input; meant for people and small graphs.
+
+The graphs are those that the kernel assembles for the network, with names for their nodes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from saltus.graph.assemble import assemble
 from saltus.graph.encodings import Candidate, EncodingSpec
-from saltus.graph.reference import RelationalGraph
+from saltus.graph.query import Query, resolve
+from saltus.graph.vocabulary import Vocabulary, has_world
 from saltus.lookahead import LookaheadTree
 
 STYLES = {
@@ -16,6 +24,47 @@ STYLES = {
     "depth": 'shape=diamond style=filled fillcolor="#e7d4e8"',
 }
 """Graphviz attributes of each kind of node."""
+
+
+@dataclass
+class RelationalGraph:
+    """A graph: numbered nodes, each with a kind (object, world, state, action, depth) and a name; atoms by relation.
+
+    Every relation of the vocabulary is a key of `atoms`, including those without atoms.
+    """
+
+    atoms: dict[str, list[tuple[int, ...]]]
+    node_kinds: list[str] = field(default_factory=list)
+    node_names: list[str] = field(default_factory=list)
+
+    def nodes_of(self, *kinds: str) -> list[int]:
+        """Nodes of these kinds, ascending."""
+        return [node for node, kind in enumerate(self.node_kinds) if kind in kinds]
+
+
+def named_graphs(query: Query, vocabulary: Vocabulary, spec: EncodingSpec) -> list[RelationalGraph]:
+    """Graphs of a query: one for all candidates, or one per candidate, after the root's if the root has one."""
+    batch = assemble([query], vocabulary, spec)
+    tree, _ = resolve(query, spec)
+    nodes = [("object", name) for name in tree.task.objects]
+    if has_world(tree.task.domain, spec):
+        nodes.append(("world", "<world>"))
+    if spec.is_joint:
+        kind = spec.parts.candidate
+        for node in range(1, len(tree)):
+            name = f"state:{node}" if kind is Candidate.STATE_NODE else tree.task.action_name(tree.action_of(node))
+            nodes.append((kind.value, name))
+        nodes += [("depth", f"depth:{depth}") for depth in batch.depth_value.tolist()]
+    kinds, names = [kind for kind, _ in nodes], [name for _, name in nodes]
+    graphs = [RelationalGraph({}, kinds, names) for _ in range(batch.graph_count)]
+    for number, relation in enumerate(vocabulary):
+        rows = batch.atoms(number)  # [atoms, arity], graph by graph
+        graph_of = np.searchsorted(batch.graph_offset, rows[:, 0], side="right") - 1
+        ends = np.searchsorted(graph_of, np.arange(batch.graph_count), side="right")
+        rows = rows - batch.graph_offset[graph_of, None]
+        for graph, own in zip(graphs, np.split(rows, ends)[:-1], strict=True):
+            graph.atoms[relation.name] = [tuple(atom) for atom in own.tolist()]
+    return graphs
 
 
 def size(graphs: Sequence[RelationalGraph]) -> int:

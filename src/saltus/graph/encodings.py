@@ -2,12 +2,12 @@
 
 An encoding is a frozen entry of `ENCODINGS`, made of a few parts: the paper's section "Transition Encodings in R-GNNs".
 All other modules and the kernel read the parts, never the name: `vocabulary.py` derives the relations, `assemble.py`
-and `reference.py` the graphs, `dump.py` the titles, and the model its readout.
+the graphs, `dump.py` the titles, and the model its readout.
 
 An encoding made of existing parts is one entry here. Vocabulary, kernel, twin, dump, readout, help, configuration check
 and the tests over all encodings follow from it. A named configuration (`learn/configs/aiw-id.toml`) is optional. A new
-*part* also needs its relations in `vocabulary.py`, its atoms in `reference.py`, and both in the kernel: its flag in
-`EncodingParts` (`kernel/graph.hpp`) and its atoms in `Walk::run` (`kernel/graph_walk.hpp`).
+*part* also needs its relations in `vocabulary.py`, its atoms in the twin (`tests/twins/graph.py`), and both in the
+kernel: its flag in `EncodingParts` (`kernel/graph.hpp`) and its atoms in `Walk::run` (`kernel/graph_walk.hpp`).
 """
 
 from __future__ import annotations

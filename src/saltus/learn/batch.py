@@ -4,7 +4,7 @@ A transition needs two lookaheads: one from its state, for the Q-value of the ju
 value that the Q-value is compared with. A successor that is a goal or a dead end needs none. Transitions are drawn
 several times, and the successor of one is the state of the next in its trajectory: so trees and their graphs are made
 once and kept as long as a transition that needs them. A batch takes one to three kernel calls for what is missing and
-two that join graphs, all of them off the learning thread. Twin: `batch_reference.py`.
+two that join graphs, all of them off the learning thread. Twin: `tests/twins/batch.py`.
 """
 
 from __future__ import annotations

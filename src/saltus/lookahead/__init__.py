@@ -1,6 +1,6 @@
 """Stage `lookahead`: task, state and goal in, `LookaheadTree` out; and the kernel's other functions of a state.
 
-The kernel does the work (`search.py`, `actions.py`); `reference.py` is its slow twin and describes the algorithm.
+The kernel does the work (`search.py`, `actions.py`); its slow twin, `tests/twins/lookahead.py`, defines the tree.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
 """Stage `lookahead`: the kernel's other functions: applicable actions, successors, conjunctions, colours, dead ends.
 
-Twins: `task/reference.py` for actions and successors; `reference.py` in this folder for conjunctions, colours and dead
-ends.
+Twins in `tests/twins/`: `actions.py` for actions and successors; `lookahead.py` for conjunctions and colours;
+`relaxation.py` for dead ends.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Found from the task alone: the groups of `free_groups.py` of which, as far as static atoms tell, some move can be undone
 by another move of the group. Whether a ground move is free depends on the state: it is if it can be undone in the state
-that it leads to. What a lookahead makes of free moves is described in `free_reference.py`.
+that it leads to. What a lookahead makes of free moves is described in `tests/twins/free_moves.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Stage `lookahead`: frozen goals: whether every missing goal is still reachable by itself while reached goals stay.
 
 A preference, not a test for dead ends: some problems are solved only by undoing goals. It orders goals: what may be
-done later does not shut off what must be done first. `frozen_reference.py` has the definition of its two forms.
+done later does not shut off what must be done first. `tests/twins/frozen_goals.py` has the definition of its two forms.
 
 Cost: the actions of a task are grounded once. Then the weak form takes as long as a few calls to `is_dead_end`. The
 strong form needs little of the relaxation; it searches for one goal after the other among the places of its own

@@ -10,8 +10,8 @@ unless an effect or a condition quantifies over objects, or atoms are derived; s
 
 An object that is picked up, delivered or used up has another role from then on, and one that has waited moves up.
 
-Twin of what the kernel computes: `roles_reference.py`. Cost: roles are kept up to date from state to state; a decision
-costs one comparison of the state with the last one, and what has changed.
+The twin of what the kernel computes: `tests/twins/roles.py`. Cost: roles are kept up to date from state to state; a
+decision costs one comparison of the state with the last one, and what has changed.
 """
 
 from __future__ import annotations

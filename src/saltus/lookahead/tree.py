@@ -13,7 +13,6 @@ from saltus.errors import SaltusError
 from saltus.lookahead.free_moves import canonical_state, walks_before
 from saltus.lookahead.spec import TreeSpec
 from saltus.task import Action, Goal, Plan, State, Task
-from saltus.task.reference import is_applicable, successor
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,26 +155,3 @@ class LookaheadTree:
     def plan_to(self, node: int) -> Plan:
         """Path to a node as a plan."""
         return Plan.of(self.task.action_name(action) for action in self.path_to(node))
-
-    def check_valid(self) -> None:
-        """Replays every edge with the plain Python successor function; raises a `SaltusError` if something is wrong."""
-        states = [self.root]
-        for node in range(1, len(self)):
-            parent = int(self.parent[node])
-            if not 0 <= parent < node or self.depth[node] != self.depth[parent] + 1:
-                raise SaltusError(f"node {node}: wrong parent {parent} or depth {self.depth[node]}")
-            state = states[parent]
-            actions = self.jump_to(node)
-            for action in actions:
-                name = self.task.action_name(action)
-                if not is_applicable(self.task, state, action):
-                    raise SaltusError(f"node {node}: {name} is not applicable in node {parent}")
-                state = successor(self.task, state, action)
-            states.append(state)
-            if states[node] != self.state_of(node):
-                raise SaltusError(f"node {node}: the state is not the result of {name} in node {parent}")
-            if self.length[node] != self.length[parent] + len(actions):
-                raise SaltusError(f"node {node}: wrong length {self.length[node]}")
-            satisfied = self.goal.count(states[node])
-            if self.goals[node] != satisfied:
-                raise SaltusError(f"node {node}: {satisfied} goals are satisfied, but {self.goals[node]} were counted")

@@ -37,7 +37,7 @@ METRIC = "'(:metric minimize (total-cost))'"
 
 
 class AtomReader(Protocol):
-    """Signature shared by the kernel's `read_atoms` and its twin in `reference.py`."""
+    """Signature shared by the kernel's `read_atoms` and its twin in `tests/twins/reader.py`."""
 
     def __call__(
         self,

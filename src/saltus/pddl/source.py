@@ -42,7 +42,7 @@ SCAN_ERRORS = {
 
 
 class Scanner(Protocol):
-    """Signature shared by the kernel's `scan` and its twin in `reference.py`."""
+    """Signature shared by the kernel's `scan` and its twin in `tests/twins/reader.py`."""
 
     def __call__(
         self, text: bytes, max_nesting: int

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadTree, PlaySpec, Situation, TreeSpec, lookahead_batch
-from saltus.policy.tidy import drop_loops, drop_redundant
-from saltus.policy.tidy_reference import plan_states
+from saltus.policy.tidy import drop_loops, drop_redundant, plan_states
 from saltus.task import Action, Task
 
 TREES = (

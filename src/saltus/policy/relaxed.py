@@ -7,8 +7,8 @@ greedy, with states valued when they are taken from the queue, and with a queue 
 fails, too, the state with the most goals is what the search came by. Relaxed plans are made of the cheapest supporters
 by the sum of costs.
 
-The kernel grounds the task and searches; the twins are in `relaxed_reference.py`. Nothing depends on time: effort is
-bounded by the work that is done.
+The kernel grounds the task and searches; the twins are in `tests/twins/relaxed_plans.py`. Nothing depends on time:
+effort is bounded by the work that is done.
 """
 
 from __future__ import annotations

@@ -19,10 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tests.twins.actions import changes
+
 from saltus.lookahead.free_groups import Group, Move
 from saltus.lookahead.free_moves import FreeMoves
 from saltus.task import Action, Goal, Literal, State, Task
-from saltus.task.reference import bindings, changes, holds
+from saltus.task.applicability import bindings, holds
 
 Agent = tuple[int, tuple[int, ...]]
 """Number of the group, and objects."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from saltus.policy.relaxed import GroundTask, Numbers, RelaxedFound
 from saltus.policy.values import GOAL_SHARE
 from saltus.task import EQUALITY, Action, Literal, Task
-from saltus.task.reference import bindings
+from saltus.task.applicability import bindings
 
 
 def reachable_actions(task: Task) -> tuple[list[Action], set[int]]:

@@ -31,8 +31,8 @@ from itertools import chain
 
 from saltus.lookahead.exclusion import GoalAnalysis, Key, analyse_goal, walkers
 from saltus.task import EQUALITY, Effect, Goal, Literal, Schema, State, Task
+from saltus.task.applicability import bindings
 from saltus.task.cache import PerObject
-from saltus.task.reference import bindings
 
 Atoms = frozenset[int]
 Agent = tuple[int, tuple[int, ...]]

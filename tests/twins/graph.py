@@ -30,6 +30,7 @@ import numpy as np
 
 from saltus.errors import SaltusError
 from saltus.graph.batch import GraphBatch
+from saltus.graph.dump import RelationalGraph
 from saltus.graph.encodings import Candidate, EncodingSpec
 from saltus.graph.query import Query, resolve
 from saltus.graph.vocabulary import (
@@ -47,15 +48,9 @@ from saltus.task import Goal, State, Task
 
 
 @dataclass
-class RelationalGraph:
-    """A graph: numbered nodes, each with a kind (object, world, state, action, depth) and a name; atoms by relation.
+class Draft(RelationalGraph):
+    """A graph that is being made."""
 
-    Every relation of the vocabulary is a key of `atoms`, including those without atoms.
-    """
-
-    atoms: dict[str, list[tuple[int, ...]]]
-    node_kinds: list[str] = field(default_factory=list)
-    node_names: list[str] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     """Depths that the depth nodes stand for, ascending."""
 
@@ -69,15 +64,11 @@ class RelationalGraph:
         """Adds an atom."""
         self.atoms[relation].append(nodes)
 
-    def nodes_of(self, *kinds: str) -> list[int]:
-        """Nodes of these kinds, ascending."""
-        return [node for node, kind in enumerate(self.node_kinds) if kind in kinds]
-
 
 # -- graphs ----------------------------------------------------------------------------------------------------------
 
 
-def encode(query: Query, vocabulary: Vocabulary, spec: EncodingSpec) -> list[RelationalGraph]:
+def encode(query: Query, vocabulary: Vocabulary, spec: EncodingSpec) -> list[Draft]:
     """Graphs of a query: one for all candidates, or one per candidate, after the root's if the root has one."""
     tree, goal = resolve(query, spec)
     vocabulary.check_equal(Vocabulary.of(tree.task.domain, spec))
@@ -97,12 +88,10 @@ def encode(query: Query, vocabulary: Vocabulary, spec: EncodingSpec) -> list[Rel
     return graphs
 
 
-def _state_graph(
-    tree: LookaheadTree, state: State, goal: Goal, vocabulary: Vocabulary, spec: EncodingSpec
-) -> RelationalGraph:
+def _state_graph(tree: LookaheadTree, state: State, goal: Goal, vocabulary: Vocabulary, spec: EncodingSpec) -> Draft:
     """R^s, over the nodes of the objects and the world."""
     task = tree.task
-    graph = RelationalGraph({relation.name: [] for relation in vocabulary})
+    graph = Draft({relation.name: [] for relation in vocabulary})
     for name in task.objects:
         graph.add_node("object", name)
     if has_world(task.domain, spec):
@@ -120,7 +109,7 @@ def _state_graph(
     return graph
 
 
-def _add_state(graph: RelationalGraph, task: Task, state: State, goal: Goal, prime: str, spec: EncodingSpec) -> None:
+def _add_state(graph: Draft, task: Task, state: State, goal: Goal, prime: str, spec: EncodingSpec) -> None:
     for _, name, arguments in _atoms(graph, task, state):
         graph.add(name + prime, *arguments)
     for codes, sign in ((goal.positive, "_G"), (goal.negative, "_NG")):
@@ -129,7 +118,7 @@ def _add_state(graph: RelationalGraph, task: Task, state: State, goal: Goal, pri
 
 
 def _add_delta(
-    graph: RelationalGraph, tree: LookaheadTree, node: int, goal: Goal, anchor: tuple[int, ...], spec: EncodingSpec
+    graph: Draft, tree: LookaheadTree, node: int, goal: Goal, anchor: tuple[int, ...], spec: EncodingSpec
 ) -> None:
     positive, negative = set(goal.positive.tolist()), set(goal.negative.tolist())
     for codes, sign in ((tree.added_of(node), "+"), (tree.deleted_of(node), "-")):
@@ -141,7 +130,7 @@ def _add_delta(
                 graph.add(name + sign + "_NG", *anchor, *arguments)
 
 
-def _add_candidates(graph: RelationalGraph, tree: LookaheadTree, goal: Goal, spec: EncodingSpec) -> None:
+def _add_candidates(graph: Draft, tree: LookaheadTree, goal: Goal, spec: EncodingSpec) -> None:
     """Adds a node per candidate, and what the encoding says about it."""
     parts = spec.parts
     node_of: dict[int, int] = {}
@@ -158,7 +147,7 @@ def _add_candidates(graph: RelationalGraph, tree: LookaheadTree, goal: Goal, spe
         _add_tree(graph, tree, node_of, spec)
 
 
-def _add_tree(graph: RelationalGraph, tree: LookaheadTree, node_of: dict[int, int], spec: EncodingSpec) -> None:
+def _add_tree(graph: Draft, tree: LookaheadTree, node_of: dict[int, int], spec: EncodingSpec) -> None:
     """Adds edges and depths, unless the vocabulary is without them."""
     for node, number in node_of.items():
         parent = int(tree.parent[node])
@@ -174,7 +163,7 @@ def _add_tree(graph: RelationalGraph, tree: LookaheadTree, node_of: dict[int, in
             graph.add(LEVEL, number, node_at[levels[node]])
 
 
-def _atoms(graph: RelationalGraph, task: Task, codes: Iterable[int]) -> Iterator[tuple[int, str, tuple[int, ...]]]:
+def _atoms(graph: Draft, task: Task, codes: Iterable[int]) -> Iterator[tuple[int, str, tuple[int, ...]]]:
     """Code, predicate and argument nodes of atoms. An atom without arguments is about the world node, or left out.
 
     Derived goal atoms are left out, too: their predicates belong to the problem and have no relation.
@@ -238,7 +227,7 @@ def batch(queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec) 
 
 
 def _candidates(
-    queries: Sequence[Query], of_query: list[list[RelationalGraph]], first_node: list[int], spec: EncodingSpec
+    queries: Sequence[Query], of_query: list[list[Draft]], first_node: list[int], spec: EncodingSpec
 ) -> Iterator[tuple[int, int, int]]:
     """`(node, graph, graph of the root's state)` of each candidate, query by query."""
     number = 0

@@ -7,7 +7,7 @@ from itertools import product
 
 from saltus.lookahead.supplies import Quota, with_quotas
 from saltus.task import EQUALITY, Exists, Goal, Literal, State, Task
-from saltus.task.reference import bindings, holds, nested_holds
+from saltus.task.applicability import bindings, holds, nested_holds
 
 
 def is_dead_end_with_negation(task: Task, state: State, goal: Goal) -> bool:

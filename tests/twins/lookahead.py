@@ -9,9 +9,9 @@
 
 `root_successors` may restrict the IW(0) step; `capacity` limits the number of novel nodes at each depth. The paper's
 sections "Iterated Width" and "Abstracted IW", and the appendix on BAIW and C-AIW. `max_better` stops the tree from
-growing; `max_encoded` limits what is kept of the finished tree (`budget_reference.py`).
+growing; `max_encoded` limits what is kept of the finished tree (`budget.py`).
 
-Modulo free moves (`free_moves`), the successors of a node are those of `free_reference.py`. An added atom that says
+Modulo free moves (`free_moves`), the successors of a node are those of `free_moves.py`. An added atom that says
 where an agent is has one feature, that the agent is somewhere; unless the goal mentions the atom, or a move that cannot
 be undone adds it.
 
@@ -27,14 +27,15 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
+from tests.twins.actions import applicable, changes
+from tests.twins.budget import choose_encoded
+from tests.twins.free_moves import Places, Successor, count_successors, successors
 
-from saltus.lookahead.budget_reference import choose_encoded
 from saltus.lookahead.free_moves import FreeMoves, find_free_moves
-from saltus.lookahead.free_reference import Places, Successor, count_successors, successors
 from saltus.lookahead.spec import MAX_ROOT_ACTIONS, PLAY, TREES, PlaySpec, TreeSpec
 from saltus.lookahead.tree import LookaheadTree
 from saltus.task import Action, Goal, Literal, State, Task
-from saltus.task.reference import applicable, changes, holds
+from saltus.task.applicability import holds
 
 Feature = tuple[object, ...]
 Features = Callable[[Task, int], set[Feature]]

@@ -76,14 +76,14 @@ MECHANISMS = (
     ),
     Mechanism(
         "frozen goals",
-        ("kernel/frozen.*", "src/saltus/*/frozen*.py", "src/saltus/lookahead/exclusion.py"),
-        ("frozen_goals=strong", "goals_in_sight=none"),
-        ("frozen_goals=off",),
+        (),
+        ("frozen_goals=true", "goals_in_sight=none"),
+        ("frozen_goals=false",),
     ),
     Mechanism(
         "one goal in sight",
         ("src/saltus/policy/sight.py",),
-        ("goals_in_sight=1", "frozen_goals=off"),
+        ("goals_in_sight=1", "frozen_goals=false"),
         ("goals_in_sight=none",),
     ),
     Mechanism("roles", ("kernel/roles.*", "src/saltus/lookahead/roles*.py"), ("roles=8",), ("roles=none",)),

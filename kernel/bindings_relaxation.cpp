@@ -1,4 +1,4 @@
-// Dead ends, frozen goals, and searches among ground actions for Python.
+// Dead ends and searches among ground actions for Python.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "frozen.hpp"
 #include "ground.hpp"
 #include "relaxation.hpp"
 #include "relaxed_search.hpp"
@@ -125,10 +124,11 @@ void make_ground_actions(GroundActions* self, const Task& task, std::int64_t lim
     interruptibly([&] { return new (self) GroundActions(task, limit, found->second); });
 }
 
-bool reaches(const GroundActions& self, Input<Code> state, Input<Code> goal, const Quotas& quotas) {
+bool reaches(const GroundActions& self, Input<Code> state, Input<Code> goal, const Quotas& quotas, bool keeping) {
     self.task().check_state(view(state));
+    if (keeping && !self.has_deletes()) throw nb::value_error("ground actions: deleted atoms are not known");
     const Target target = target_of(self.task(), goal, quotas);
-    return interruptibly([&] { return saltus::reaches(self, view(state), target); });
+    return interruptibly([&] { return saltus::reaches(self, view(state), target, keeping); });
 }
 
 std::optional<nb::tuple> reachable_actions(const Task& task, Input<Code> state, std::int64_t most,
@@ -144,17 +144,6 @@ std::optional<nb::tuple> reachable_actions(const Task& task, Input<Code> state, 
         nb::make_tuple(lists(found->needs), lists(found->forbids), lists(found->adds), lists(found->deletes)));
 }
 
-void make_frozen_test(FrozenTest* self, const Task& task, const GroundActions& actions, Input<Code> goal,
-                      Input<std::int32_t> program) {
-    task.check_codes(view(goal));
-    interruptibly([&] { return new (self) FrozenTest(task, actions, view(goal), view(program)); });
-}
-
-std::int32_t keeps(const FrozenTest& self, Input<Code> state, bool strong, std::int64_t work) {
-    self.task().check_state(view(state));
-    return interruptibly([&] { return static_cast<std::int32_t>(self.keeps(view(state), strong, work)); });
-}
-
 }  // namespace
 
 void bind_relaxation(nb::module_& module) {
@@ -167,12 +156,8 @@ void bind_relaxation(nb::module_& module) {
         .def("__init__", &make_ground_actions, "task"_a, "limit"_a, "form"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("complete", &GroundActions::complete)
         .def_prop_ro("rules", &GroundActions::rules)
-        .def("reaches", &reaches, "state"_a, "goal"_a, "quotas"_a);
+        .def("reaches", &reaches, "state"_a, "goal"_a, "quotas"_a, "keeping"_a = false);
     module.def("reachable_actions", &reachable_actions, "task"_a, "state"_a, "most"_a, "check"_a);
-    nb::class_<FrozenTest>(module, "FrozenTest")
-        .def("__init__", &make_frozen_test, "task"_a, "actions"_a, "goal"_a, "program"_a, nb::keep_alive<1, 2>(),
-             nb::keep_alive<1, 3>())
-        .def("keeps", &keeps, "state"_a, "strong"_a, "work"_a);
     module.def("has_negation", &has_negation, "task"_a);
     module.def("relaxed_search", &relaxed_search, "atoms"_a, "lists"_a, "initial"_a, "goal"_a, "unwanted"_a,
                "most_work"_a, "goal_share"_a, "check"_a);

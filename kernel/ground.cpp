@@ -57,10 +57,10 @@ public:
             std::erase_if(rule.deletes, [&](const Literal& literal) {
                 return form != Form::actions && !negated[static_cast<std::size_t>(literal.predicate)];
             });
-            if (form != Form::actions && rule.adds.empty() && rule.deletes.empty()) continue;
+            if (rule.adds.empty() && (form == Form::actions || rule.deletes.empty())) continue;
             Split split(task, rule.conditions);
             Source& source = sources_.emplace_back(Source{std::move(rule), std::move(split)});
-            if (form == Form::effects) source.split.others.clear();
+            if (form != Form::negation) source.split.others.clear();
             for (const auto* literals : {&source.split.others, &source.rule.adds, &source.rule.deletes})
                 source.split.want(*literals);
         }
@@ -68,7 +68,6 @@ public:
 
     // Whether all rules are there.
     bool run() {
-        if (form_ == Form::actions && !knows_atoms_only()) return false;
         if (form_ != Form::negation && !reserve()) return false;
         for (const Source& source : sources_) {
             if (left_ < 0) return false;
@@ -77,7 +76,7 @@ public:
         for (std::size_t i = 0; i < pending_.size() && left_ >= 0; ++i) define(Pending(pending_[i]));
         if (left_ < 0) return false;
         rules_.index();
-        if (form_ != Form::actions) rules_.needs_.atom = std::vector<std::int32_t>();  // the index suffices
+        rules_.needs_.atom = std::vector<std::int32_t>();  // the index suffices
         return true;
     }
 
@@ -93,14 +92,6 @@ private:
         bool match;
         std::int32_t atom;
     };
-
-    // Whether conditions that may change are atoms, neither nested nor derived.
-    bool knows_atoms_only() const {
-        return task_.axioms.empty() && std::all_of(sources_.begin(), sources_.end(), [&](const Source& source) {
-                   return std::none_of(source.split.others.begin(), source.split.others.end(),
-                                       [&](const Literal& literal) { return task_.is_nested(literal); });
-               });
-    }
 
     // Counts the rules and their atoms, and makes room for them; false if there are too many.
     bool reserve() {
@@ -153,25 +144,17 @@ private:
         match(source.split, binding, [&](const std::vector<Object>& bound) {
             for (const Literal& literal : source.split.needs) need(rules_.number(task_.encode(literal, bound)));
             for (const Literal& literal : source.split.others)
-                if (whole)
-                    rules_.forbids_.atom.push_back(rules_.number(task_.encode(literal, bound)));
-                else if (const auto atom = atom_of(literal, bound, true))
-                    need(*atom);
+                if (const auto atom = atom_of(literal, bound, true)) need(*atom);
             for (const Literal& literal : rule.adds) reach(rules_.number(task_.encode(literal, bound)));
-            for (const Literal& literal : rule.deletes) {
-                if (!whole)
-                    reach(false_atom(task_.encode(literal, bound)));
-                else
-                    rules_.deletes_.atom.push_back(rules_.number(task_.encode(literal, bound)));
-            }
+            if (!whole)
+                for (const Literal& literal : rule.deletes) reach(false_atom(task_.encode(literal, bound)));
             close();
             if (!whole) return;
-            rules_.forbids_.close();
-            rules_.schema_.push_back(rule.schema);
             const auto added = rules_.adds(rules_.rules() - 1);
-            const auto first = rules_.deletes_.atom.begin() + rules_.deletes_.offset.back();
-            for (auto entry = first; entry != rules_.deletes_.atom.end(); ++entry)
-                if (std::find(added.begin(), added.end(), *entry) != added.end()) *entry = -1;
+            for (const Literal& literal : rule.deletes) {
+                const std::int32_t atom = rules_.number(task_.encode(literal, bound));
+                if (std::find(added.begin(), added.end(), atom) == added.end()) rules_.deletes_.atom.push_back(atom);
+            }
             rules_.deletes_.close();
         });
     }
@@ -312,8 +295,6 @@ void GroundActions::add_rule(std::span<const Code> needs, Code added) {
 }
 
 void GroundActions::index() {
-    unwanted_.assign(schema_.empty() ? 0 : codes_.size(), 0);
-    for (std::int32_t atom : forbids_.atom) unwanted_[static_cast<std::size_t>(atom)] = 1;
     first_user_.assign(codes_.size() + 1, 0);
     for (std::int32_t atom : needs_.atom) ++first_user_[static_cast<std::size_t>(atom) + 1];
     for (std::size_t a = 1; a < first_user_.size(); ++a) first_user_[a] += first_user_[a - 1];
@@ -322,7 +303,7 @@ void GroundActions::index() {
     std::vector<std::int32_t> next(first_user_.begin(), first_user_.end() - 1);
     for (std::int32_t rule = 0; rule < rules(); ++rule) {
         if (conditions(rule) == 0) unconditional_.push_back(rule);
-        for (std::int32_t atom : positive(rule))
+        for (std::int32_t atom : needs_[rule])
             user_[static_cast<std::size_t>(next[static_cast<std::size_t>(atom)]++)] = rule;
     }
 }

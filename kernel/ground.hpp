@@ -1,7 +1,7 @@
 // Ground: the ground actions of a task as rules over numbered atoms.
 //
-// Everything that looks at ground actions takes them from here: the relaxation, the search by relaxed plans, and frozen
-// goals. Rules use only what never changes (types, static atoms, equality), so that they hold in every state, or what
+// Everything that looks at ground actions takes them from here: the relaxation and the search by relaxed
+// plans. Rules use only what never changes (types, static atoms, equality), so that they hold in every state, or what
 // can be reached from one state if nothing becomes false.
 #pragma once
 
@@ -26,14 +26,13 @@ public:
     enum class Form : std::int32_t {
         effects,   // one rule per effect or axiom: positive conditions and added atoms
         negation,  // the same, and atoms may also become false: negative and nested conditions count as well
-        actions,   // one rule per action and conditional effect (`Rule`), with all that it forbids and deletes
+        actions,   // one rule per action and conditional effect (`Rule`), with the atoms that it deletes as well
     };
 
     // No rules yet.
     explicit GroundActions(const Task& task) : task_(&task) {}
     // Grounds nothing if the rules may have more than `limit` atoms in all, if counting them takes more than `limit`
-    // steps, or if memory runs out. Whole actions know atoms only: with axioms or nested conditions that may change,
-    // nothing is grounded.
+    // steps, or if memory runs out.
     GroundActions(const Task& task, std::int64_t limit, Form form);
 
     bool complete() const { return complete_; }
@@ -43,18 +42,13 @@ public:
     Code code(std::int32_t atom) const { return codes_[static_cast<std::size_t>(atom)]; }
     std::int32_t find(Code code) const { return numbers_.find(code); }
 
-    std::int32_t schema(std::int32_t rule) const { return schema_[static_cast<std::size_t>(rule)]; }
-    // Of actions only, but for adds().
-    std::span<const std::int32_t> positive(std::int32_t rule) const { return needs_[rule]; }
-    std::span<const std::int32_t> negative(std::int32_t rule) const { return forbids_[rule]; }
     std::span<const std::int32_t> adds(std::int32_t rule) const { return adds_[rule]; }
-    // An entry is -1 where the rule adds the atom as well.
+    // What it deletes and does not add; of actions only.
     std::span<const std::int32_t> deletes(std::int32_t rule) const { return deletes_[rule]; }
+    bool has_deletes() const { return deletes_.offset.size() == adds_.offset.size(); }
     // Atoms that say that another one is false, and which.
     const std::vector<std::pair<std::int32_t, Code>>& complements() const { return complements_; }
 
-    bool is_needed(std::int32_t atom) const { return !users(atom).empty(); }
-    bool is_unwanted(std::int32_t atom) const { return unwanted_[static_cast<std::size_t>(atom)] != 0; }
     // Number of positive conditions of a rule, each as often as it occurs.
     std::int32_t conditions(std::int32_t rule) const {
         const auto r = static_cast<std::size_t>(rule);
@@ -87,9 +81,7 @@ private:
     std::vector<Code> codes_;                                 // [atoms]
     std::vector<std::pair<std::int32_t, Code>> complements_;  // only with negation
     GrowingLists needs_, adds_;
-    GrowingLists forbids_, deletes_;        // of actions only
-    std::vector<std::int32_t> schema_;      // of actions only
-    std::vector<std::uint8_t> unwanted_;    // [atoms]: a negative condition of some rule; of actions only
+    GrowingLists deletes_;                  // of actions only
     std::vector<std::int32_t> first_user_;  // [atoms + 1]
     std::vector<std::int32_t> user_;
     std::vector<std::int32_t> unconditional_;

@@ -1,14 +1,61 @@
 #include "relaxation.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace saltus {
 
 namespace {
 
-constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+// What ground actions reach from a state. Asked for one atom, it goes on only until that atom is reached.
+class Reach {
+public:
+    // Rules that delete an atom marked in `kept` are left out; it may be empty.
+    Reach(const GroundActions& actions, std::span<const std::int32_t> state, const std::vector<std::uint8_t>& kept)
+        : actions_(actions),
+          kept_(kept),
+          reached_(static_cast<std::size_t>(actions.atoms()), 0),
+          open_(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(actions.rules()))) {
+        for (std::int32_t rule = 0; rule < actions.rules(); ++rule)
+            open_[static_cast<std::size_t>(rule)] = actions.conditions(rule);
+        for (std::int32_t atom : state) reach(atom);
+        for (std::int32_t rule : actions_.unconditional()) fire(rule);
+    }
+
+    bool holds(std::int32_t atom) {
+        while (!reached_[static_cast<std::size_t>(atom)] && !queue_.empty()) {
+            const auto users = actions_.users(queue_.back());
+            queue_.pop_back();
+            ticker_.tick(1 + static_cast<std::uint32_t>(users.size()));
+            for (std::int32_t rule : users)
+                if (--open_[static_cast<std::size_t>(rule)] == 0) fire(rule);
+        }
+        return reached_[static_cast<std::size_t>(atom)] != 0;
+    }
+
+private:
+    void reach(std::int32_t atom) {
+        std::uint8_t& reached = reached_[static_cast<std::size_t>(atom)];
+        if (!reached) queue_.push_back(atom);
+        reached = 1;
+    }
+    void fire(std::int32_t rule) {
+        if (!kept_.empty()) {
+            const auto deletes = actions_.deletes(rule);
+            if (std::any_of(deletes.begin(), deletes.end(),
+                            [&](std::int32_t atom) { return kept_[static_cast<std::size_t>(atom)] != 0; }))
+                return;
+        }
+        for (std::int32_t atom : actions_.adds(rule)) reach(atom);
+    }
+
+    const GroundActions& actions_;
+    const std::vector<std::uint8_t>& kept_;  // [atoms]
+    std::vector<std::uint8_t> reached_;      // [atoms]
+    std::unique_ptr<std::int32_t[]> open_;   // [rules]: conditions that are not reached
+    std::vector<std::int32_t> queue_;        // reached, but not followed up
+    Ticker ticker_;
+};
 
 bool are_met(const std::vector<Quota>& quotas, const std::function<bool(Code)>& is_reached) {
     return std::all_of(quotas.begin(), quotas.end(), [&](const Quota& quota) {
@@ -18,55 +65,18 @@ bool are_met(const std::vector<Quota>& quotas, const std::function<bool(Code)>& 
 
 }  // namespace
 
-Reach::Reach(const GroundActions& actions, std::span<const std::int32_t> state, const std::vector<std::uint8_t>* first,
-             std::function<bool(std::int32_t)> allows)
-    : actions_(actions),
-      first_(first),
-      allows_(std::move(allows)),
-      reached_(static_cast<std::size_t>(actions.atoms()), 0),
-      open_(std::make_unique_for_overwrite<std::int32_t[]>(static_cast<std::size_t>(actions.rules()))) {
-    for (std::int32_t rule = 0; rule < actions.rules(); ++rule)
-        open_[static_cast<std::size_t>(rule)] = actions.conditions(rule);
-    for (std::int32_t atom : state) reach(atom);
-    for (std::int32_t rule : actions_.unconditional()) fire(rule);
-}
-
-Answer Reach::holds(std::int32_t atom, std::int64_t& steps) {
-    const auto asked = static_cast<std::size_t>(atom);
-    while (!reached_[asked]) {
-        std::vector<std::int32_t>& queue = soon_.empty() ? later_ : soon_;
-        if (queue.empty()) return Answer::no;
-        if (steps < 0) return Answer::unknown;
-        const std::int32_t next = queue.back();
-        queue.pop_back();
-        const auto users = actions_.users(next);
-        ticker_.tick(1 + static_cast<std::uint32_t>(users.size()));
-        steps -= 1 + static_cast<std::int64_t>(users.size());
-        for (std::int32_t rule : users)
-            if (--open_[static_cast<std::size_t>(rule)] == 0) fire(rule);
-    }
-    return Answer::yes;
-}
-
-void Reach::reach(std::int32_t atom) {
-    const auto a = static_cast<std::size_t>(atom);
-    if (reached_[a]) return;
-    reached_[a] = 1;
-    (first_ != nullptr && (*first_)[a] ? soon_ : later_).push_back(atom);
-}
-
-void Reach::fire(std::int32_t rule) {
-    if (allows_ && !allows_(rule)) return;
-    for (std::int32_t atom : actions_.adds(rule)) reach(atom);
-}
-
-bool reaches(const GroundActions& actions, std::span<const Code> state, const Target& target) {
+bool reaches(const GroundActions& actions, std::span<const Code> state, const Target& target, bool keeping) {
     auto in_state = [&](Code code) { return std::binary_search(state.begin(), state.end(), code); };
     std::vector<std::int32_t> goal;
+    std::vector<std::uint8_t> kept(keeping ? static_cast<std::size_t>(actions.atoms()) : 0, 0);
     for (Code code : target.goal) {
-        if (in_state(code)) continue;
-        goal.push_back(actions.find(code));
-        if (goal.back() < 0) return false;
+        const std::int32_t atom = actions.find(code);
+        if (in_state(code)) {
+            if (keeping && atom >= 0) kept[static_cast<std::size_t>(atom)] = 1;
+            continue;
+        }
+        if (atom < 0) return false;
+        goal.push_back(atom);
     }
     if (goal.empty() && target.quotas.empty()) return true;
     std::vector<std::int32_t> initial;
@@ -74,11 +84,8 @@ bool reaches(const GroundActions& actions, std::span<const Code> state, const Ta
         if (const std::int32_t atom = actions.find(code); atom >= 0) initial.push_back(atom);
     for (const auto& [atom, code] : actions.complements())
         if (!in_state(code)) initial.push_back(atom);
-    Reach reach(actions, initial);
-    auto holds = [&](std::int32_t atom) {
-        std::int64_t steps = kNoLimit;
-        return reach.holds(atom, steps) == Answer::yes;
-    };
+    Reach reach(actions, initial, kept);
+    auto holds = [&](std::int32_t atom) { return reach.holds(atom); };
     return std::all_of(goal.begin(), goal.end(), holds) && are_met(target.quotas, [&](Code code) {
                const std::int32_t atom = actions.find(code);
                return atom < 0 ? in_state(code) : holds(atom);

@@ -1,4 +1,5 @@
 // Relaxation: what can be reached if nothing that is true ever becomes false; a goal out of its reach is a dead end.
+// Or if what holds of the goal is not even for a moment given up: then the rest of the goal may be out of reach.
 #pragma once
 
 #include <atomic>
@@ -32,36 +33,9 @@ struct Target {
     std::vector<Quota> quotas;
 };
 
-enum class Answer : std::int32_t { unknown = -1, no = 0, yes = 1 };
-
-// What ground actions reach from a state. Asked for one atom, it goes on only until that atom is reached.
-class Reach {
-public:
-    // Atoms marked in `first` are followed up before others; `allows` is asked about a rule once its conditions are
-    // reached.
-    Reach(const GroundActions& actions, std::span<const std::int32_t> state,
-          const std::vector<std::uint8_t>* first = nullptr, std::function<bool(std::int32_t)> allows = {});
-
-    // Whether an atom is reached; unknown if that takes more than `steps`, from which the steps taken are subtracted.
-    Answer holds(std::int32_t atom, std::int64_t& steps);
-
-private:
-    void reach(std::int32_t atom);
-    void fire(std::int32_t rule);
-
-    const GroundActions& actions_;
-    const std::vector<std::uint8_t>* first_;  // [atoms]
-    const std::function<bool(std::int32_t)> allows_;
-    std::vector<std::uint8_t> reached_;     // [atoms]
-    std::unique_ptr<std::int32_t[]> open_;  // [rules]: conditions that are not reached
-    std::vector<std::int32_t> soon_;        // reached, but not followed up
-    std::vector<std::int32_t> later_;
-    Ticker ticker_;
-};
-
 // Whether a target can be reached from a state, as far as ground actions tell. If not, the state is a dead end; if so,
-// nothing is known.
-bool reaches(const GroundActions& actions, std::span<const Code> state, const Target& target);
+// nothing is known. With `keeping`, actions that delete what holds of the goal are left out.
+bool reaches(const GroundActions& actions, std::span<const Code> state, const Target& target, bool keeping = false);
 
 // Rules of effects and axioms, one for each atom that they add.
 std::vector<JoinedRule> relaxed_rules(const Task& task);

@@ -47,7 +47,7 @@ MODULE_LINES = 450
 KERNEL_LINES = 700
 """Most lines of a file of the kernel."""
 
-LONG = {"kernel/frozen.cpp"}
+LONG: set[str] = set()
 """The one file that is longer, and is to be shortened."""
 
 

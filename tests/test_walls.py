@@ -15,9 +15,7 @@ WALLS = {
     "Admissible()": {"policy/rollout.py", "policy/search.py", "policy/goal_by_goal.py", "policy/planning.py"}
     | {"learn/experience.py"},
     "is_dead_end": {"policy/admissible.py"},
-    "DeadEnds()": {"policy/admissible.py"},
-    "keeps_goals": {"policy/frozen.py"},
-    "FrozenGoals": {"policy/admissible.py"},
+    "keeps_goals": {"policy/admissible.py"},
     "visited": {"policy/rollout.py"},
     "Member()": {"policy/portfolio.py"},
     "next_work": {"policy/portfolio.py"},
@@ -80,7 +78,7 @@ def test_only_these_modules(name: str) -> None:
         ("is_dead_end", "from saltus.lookahead import is_dead_end", True),
         ("is_dead_end", "from saltus import lookahead\nlookahead.is_dead_end(task, state, goal)", True),
         ("is_dead_end", "from saltus.lookahead import lookahead\n'''no is_dead_end here'''", False),
-        ("keeps_goals", "def f():\n    from saltus.lookahead.frozen import keeps_goals as keeps", True),
+        ("keeps_goals", "def f():\n    from saltus.lookahead.actions import keeps_goals as keeps", True),
         ("visited", "if state in rollout.admissible.visited: pass", True),
         ("visited", "self.visited = set()", False),
         ("visited", "rollout.admissible.is_visited(tree, state)", False),
@@ -92,7 +90,7 @@ def test_the_rule_can_fail(name: str, text: str, is_used: bool) -> None:
 
 
 GROUNDING = {
-    "GroundActions()": {"lookahead/actions.py", "lookahead/frozen.py"},
+    "GroundActions()": {"lookahead/actions.py"},
     "reachable_actions()": {"policy/relaxed.py"},
 }
 """The kernel's grounder, and who asks it for the actions of a task."""

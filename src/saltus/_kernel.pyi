@@ -166,6 +166,7 @@ class GroundActions:
         state: NDArray[np.int64],
         goal: NDArray[np.int64],
         quotas: Sequence[tuple[NDArray[np.int64], int]],
+        keeping: bool = False,
     ) -> bool: ...
 
 def reachable_actions(
@@ -184,13 +185,6 @@ def reachable_actions(
     ]
     | None
 ): ...
-
-class FrozenTest:
-    def __init__(
-        self, task: Task, actions: GroundActions, goal: NDArray[np.int64], program: NDArray[np.int32]
-    ) -> None: ...
-    def keeps(self, state: NDArray[np.int64], strong: bool, work: int) -> int: ...
-
 def relaxed_reaches(
     task: Task,
     state: NDArray[np.int64],

@@ -165,7 +165,7 @@ def test_files_extend_files_next_to_them(tmp_path: Path) -> None:
         ('[play]\ndead_ends = "all"\n', ["play: dead_ends", "true or false"]),
         ("[play]\ndead_end = true\n", ["dead_end", "is a key of training"]),
         ("[lookahead]\ndead_ends = true\n", ["dead_ends", "is a key of play"]),
-        ('[play]\nfrozen_goals = "all"\n', ["frozen_goals", "off, weak, strong"]),
+        ('[play]\nfrozen_goals = "all"\n', ["frozen_goals", "true or false"]),
         ("[training]\nreplay = 100000000\n", ["replay", "at most 10,000,000"]),
         ("[training]\nsteps = 10000000000000\n", ["steps", "at most 1,000,000,000,000"]),
         ("[training]\nvalidation_limit = nan\n", ["validation_limit", "at least 0"]),

@@ -246,7 +246,7 @@ class TestWays:
         ("fixed", "left"),
         [
             (["layers", "kind"], [(), *WAYS]),
-            (["roles"], [(), ("goals_in_sight=1",), ("frozen_goals=strong",)]),
+            (["roles"], [(), ("goals_in_sight=1",), ("frozen_goals=true",)]),
             (["goals_in_sight"], [(), ("roles=8",)]),
             (["frozen_goals"], [(), ("roles=8",)]),
             (["roles", "frozen_goals"], [()]),
@@ -314,7 +314,7 @@ class TestFinalInWays:
     def test_settings_of_the_user_are_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for setting in ("play.roles=3", " roles = 3"):
             _, (_, (again, _)) = self.hold(monkeypatch, [placing("a")], [], setting, "layers=4")
-            assert [entry.play for entry in again] == [(), ("goals_in_sight=1",), ("frozen_goals=strong",)]
+            assert [entry.play for entry in again] == [(), ("goals_in_sight=1",), ("frozen_goals=true",)]
 
 
 class TestPlayer:

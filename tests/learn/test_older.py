@@ -53,7 +53,7 @@ def older(configuration: Configuration) -> dict[str, Any]:
 PLAYS = [
     PlaySpec(),
     PlaySpec(dead_ends=True, take_goals=False),
-    PlaySpec(frozen_goals="strong", roles=8, max_better=32, max_encoded=2000, max_nodes=10),
+    PlaySpec(frozen_goals=True, roles=8, max_better=32, max_encoded=2000, max_nodes=10),
     PlaySpec(goals_in_sight=1, take_goals=False),
 ]
 
@@ -119,7 +119,9 @@ def test_values_of_today_are_left_as_they_are() -> None:
         ("lookahead.dead_ends=relaxed", "play.dead_ends=true"),
         ("dead_ends=successors", "play.dead_ends=false"),
         ("lookahead.roles=8", "play.roles=8"),
-        ("lookahead.frozen_goals=strong", "play.frozen_goals=strong"),
+        ("lookahead.frozen_goals=strong", "play.frozen_goals=true"),
+        ("frozen_goals=weak", "play.frozen_goals=true"),
+        ("play.frozen_goals=off", "play.frozen_goals=false"),
         ("validation_takes_goals=false", "play.take_goals=false"),
         ("training.validation_takes_goals=true", "play.take_goals=true"),
     ],
@@ -262,7 +264,8 @@ def check_contest(state: ContestState, written: dict[str, Any]) -> None:
         assert (entry.name, entry.seed) == (old["name"], old["seed"])
         values = {key.rpartition(".")[2]: value for key, _, value in (s.partition("=") for s in entry.settings)}
         for key, value in asdict(entry.configuration.play).items():
-            assert key not in values or str(value).lower() == values[key]
+            wanted = {"strong": "true", "off": "false"}.get(values.get(key, ""), values.get(key))
+            assert wanted in (None, str(value).lower())
         played = [s for s in old["settings"] if s.partition("=")[0].rpartition(".")[2] in names_of(PlaySpec)]
         assert len(played) == sum(s.startswith("play.") for s in entry.settings)
     first = written["winner"]
@@ -287,6 +290,7 @@ def test_archived_runs_and_contests(name: str, tmp_path: Path) -> None:
             before = {key: value for key, value in written["lookahead"].items() if not removed("lookahead", key)}
             before = {key: value for key, value in before.items() if not removed("play", key)}
             before["dead_ends"] = before["dead_ends"] == "relaxed"
+            before["frozen_goals"] = before["frozen_goals"] != "off"
             assert {key: values[key] for key in before} == before
         else:
             settings = [setting for entry in written["candidates"] for setting in entry["settings"]]

@@ -21,7 +21,7 @@ TREES = TreeSpec(
 )
 PLAY = PlaySpec(
     dead_ends=True,
-    frozen_goals="strong",
+    frozen_goals=True,
     take_goals=False,
     max_better=3,
     max_encoded=4,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tests.lookahead.test_frozen import PASSAGE, STACK, boxes, moved
+from tests.lookahead.test_frozen import DOOR, STACK, boxes, moved
 from tests.tasks import domain_of, task_of
 
 from saltus.errors import ConfigurationError
@@ -17,14 +17,12 @@ from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec, Situation, TreeSpec, keeps_goals, lookahead, lookahead_batch
 from saltus.policy import Decision, JumpSearch, play, run_rollout
 from saltus.policy.admissible import Admissible
-from saltus.policy.frozen import FrozenGoals
 from saltus.policy.planning import Planner
 from saltus.task import Goal, State, Task
 
 FREE = TreeSpec(kind="iw", free_moves=True)
 OFF = PlaySpec()
-STRONG = PlaySpec(frozen_goals="strong")
-WEAK = PlaySpec(frozen_goals="weak")
+ORDERED = PlaySpec(frozen_goals=True)
 
 
 class Greedy(Planner):
@@ -44,8 +42,8 @@ class Greedy(Planner):
 
 
 def test_a_value_that_is_unknown_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"frozen_goals is 'on', expected one of off, weak, strong"):
-        PlaySpec(frozen_goals="on")
+    with pytest.raises(ConfigurationError, match=r"frozen_goals is 'on', expected True or False"):
+        PlaySpec(frozen_goals="on")  # type: ignore[arg-type]
 
 
 def first_jump(task: Task, rules: PlaySpec) -> State:
@@ -55,22 +53,20 @@ def first_jump(task: Task, rules: PlaySpec) -> State:
 
 
 def test_a_jump_that_shuts_off_another_goal_waits() -> None:
-    """Box a can be pushed to its goal in one jump, and then nobody gets below b. So b goes first."""
-    task = boxes(PASSAGE)
-    a_done = task.atom("at a c5-5")
-    assert a_done in first_jump(task, OFF)
-    assert a_done in first_jump(task, WEAK)
-    assert task.atom("at b c1-3") in first_jump(task, STRONG)
+    """Box a can be pushed into the door in one jump, and then nobody gets to b. So b goes first."""
+    task = boxes(DOOR)
+    assert task.atom("at a c3-4") in first_jump(task, OFF)
+    assert task.atom("at b c3-7") in first_jump(task, ORDERED)
 
 
 def test_it_is_taken_if_nothing_else_is_left() -> None:
-    task = boxes(PASSAGE)
-    rollout = play(Greedy(STRONG), task)
+    task = boxes(DOOR)
+    rollout = play(Greedy(ORDERED), task)
     tree = lookahead(task, task.initial_state, FREE)
-    shut = [node for node in range(1, len(tree)) if task.atom("at a c5-5") in tree.state_of(node)]
+    shut = [node for node in range(1, len(tree)) if task.atom("at a c3-4") in tree.state_of(node)]
     others = [node for node in range(1, len(tree)) if node not in shut]
     rollout.admissible.visited.update(tree.up_to_walks(tree.state_of(node)) for node in others)
-    step = rollout.advance(Greedy(STRONG).decide([rollout.situation])[0])
+    step = rollout.advance(Greedy(ORDERED).decide([rollout.situation])[0])
     assert step is not None
     assert step.node in shut
 
@@ -78,8 +74,8 @@ def test_it_is_taken_if_nothing_else_is_left() -> None:
 def test_the_number_of_tests_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once that many candidates were put off, the next one is taken untested."""
     monkeypatch.setattr(sys.modules["saltus.policy.admissible"], "MAX_POSTPONED", 0)
-    task = boxes(PASSAGE)
-    assert task.atom("at a c5-5") in first_jump(task, STRONG)
+    task = boxes(DOOR)
+    assert task.atom("at a c3-4") in first_jump(task, ORDERED)
 
 
 def tower(above: bool) -> Task:
@@ -92,25 +88,24 @@ def tower(above: bool) -> Task:
     )
 
 
-@pytest.mark.parametrize("form", ["weak", "strong"])
 @pytest.mark.parametrize("direction", [1, -1])
-def test_goals_can_be_undone(form: str, direction: int) -> None:
+def test_goals_can_be_undone(direction: int) -> None:
     """From a on b, which must be undone, and from the table, both orders of equally good states."""
     for above in (False, True):
         task = tower(above)
-        assert keeps_goals(task, task.initial_state, task.goal, form) is not above
-        rules, trees = PlaySpec(frozen_goals=form), TreeSpec(kind="aiw")
-        found = Greedy(rules, direction, trees).solve(task, search=True)
+        assert keeps_goals(task, task.initial_state, task.goal) is not above
+        trees = TreeSpec(kind="aiw")
+        found = Greedy(ORDERED, direction, trees).solve(task, search=True)
         assert found.solved
-    assert len(Greedy(rules, trees=trees).solve(tower(False)).plan or ()) == 4
+    assert len(Greedy(ORDERED, trees=trees).solve(tower(False)).plan or ()) == 4
 
 
 def test_nothing_waits_where_the_root_fails_the_test() -> None:
     task = tower(above=True)
-    frozen = FrozenGoals(task, task.goal, "weak")
+    tested = Admissible(task, task.goal, ORDERED)
     tree = lookahead(task, task.initial_state, TreeSpec(kind="iw"))
-    assert not frozen.keeps(tree.root)
-    assert not any(frozen.postpones(tree, node, tree.state_of(node)) for node in range(1, len(tree)))
+    assert tree.root not in tested.keeping
+    assert not any(tested.postpones(tree, node, tree.state_of(node)) for node in range(1, len(tree)))
 
 
 def test_undoing_a_goal_waits_for_a_jump_that_does_not() -> None:
@@ -124,14 +119,14 @@ def test_undoing_a_goal_waits_for_a_jump_that_does_not() -> None:
         "(define (problem l) (:domain lamps) (:objects a b c) (:init (on a) (red b) (red c) (blue c))"
         " (:goal (and (on a) (on b) (on c))))",
     )
-    frozen = FrozenGoals(task, task.goal, "strong")
+    tested = Admissible(task, task.goal, ORDERED)
     tree = lookahead(task, task.initial_state, TreeSpec(kind="flat"))
     states = {node: {task.atom_name(code) for code in tree.state_of(node)} for node in range(1, len(tree))}
     undoing = next(node for node, atoms in states.items() if "(on a)" not in atoms and "(on c)" in atoms)
     keeping = next(node for node, atoms in states.items() if {"(on a)", "(on b)"} <= atoms)
     assert tree.goals[undoing] == tree.goals[keeping] == 2 > tree.goals[0]
-    assert frozen.postpones(tree, undoing, tree.state_of(undoing))
-    assert not frozen.postpones(tree, keeping, tree.state_of(keeping))
+    assert tested.postpones(tree, undoing, tree.state_of(undoing))
+    assert not tested.postpones(tree, keeping, tree.state_of(keeping))
 
 
 # -- search ----------------------------------------------------------------------------------------------------------
@@ -139,30 +134,29 @@ def test_undoing_a_goal_waits_for_a_jump_that_does_not() -> None:
 
 def test_a_search_takes_such_jumps_later() -> None:
     """Both searches solve the problem; only the one without the test decides about the state that is shut off."""
-    task = boxes(PASSAGE)
-    shut = moved(task, "a c5-5", "robot c4-5")
-    searches = {spec.frozen_goals: JumpSearch(Greedy(spec), task) for spec in (OFF, STRONG)}
+    task = boxes(DOOR)
+    shut = moved(task, "a c3-4", "robot c3-3")
+    searches = {spec.frozen_goals: JumpSearch(Greedy(spec), task) for spec in (OFF, ORDERED)}
     for search in searches.values():
         assert all(True for _ in search.run())
         assert search.solution is not None
-    assert shut in {node.state for node in searches["off"].nodes}
-    assert shut not in {node.state for node in searches["strong"].nodes}
+    assert shut in {node.state for node in searches[False].nodes}
+    assert shut not in {node.state for node in searches[True].nodes}
 
 
 def test_a_search_stays_complete() -> None:
     """Where every plan goes through a state that fails the test, the search finds one all the same."""
-    task = boxes(PASSAGE)
-    tested = Admissible(task, task.goal, STRONG)
-    assert tested.frozen_goals is not None
-    tested.frozen_goals.keeps = lambda state: state == task.initial_state  # type: ignore[method-assign]
-    search = JumpSearch(Greedy(STRONG), task, tested=tested)
-    assert search.admissible.frozen_goals is tested.frozen_goals
+    task = boxes(DOOR)
+    tested = Admissible(task, task.goal, ORDERED)
+    tested.keeping.test = lambda state: state == task.initial_state
+    search = JumpSearch(Greedy(ORDERED), task, tested=tested)
+    assert search.admissible.keeping is tested.keeping
     assert len(list(search.run())) > 0
     assert search.solution is not None
 
 
 def test_a_search_pauses_after_every_state_that_it_puts_aside() -> None:
-    search = JumpSearch(Greedy(STRONG), boxes(PASSAGE))
+    search = JumpSearch(Greedy(ORDERED), boxes(DOOR))
     pieces = search.pieces()
     assert next(pieces) is not None
     assert next(pieces) is None
@@ -175,22 +169,22 @@ def test_a_search_pauses_after_every_state_that_it_puts_aside() -> None:
 def test_every_state_is_tested_once_and_the_time_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[State] = []
 
-    def slow(task: Task, state: State, goal: Goal, form: str) -> bool:
+    def slow(task: Task, state: State, goal: Goal) -> bool:
         asked.append(state)
         time.sleep(0.01)
-        return keeps_goals(task, state, goal, form)
+        return keeps_goals(task, state, goal)
 
-    monkeypatch.setattr(sys.modules["saltus.policy.frozen"], "keeps_goals", slow)
-    end = Greedy(STRONG).solve(boxes(PASSAGE), search=True)
+    monkeypatch.setattr(sys.modules["saltus.policy.admissible"], "keeps_goals", slow)
+    end = Greedy(ORDERED).solve(boxes(DOOR), search=True)
     assert end.solved
     assert end.seconds >= (end.seconds_frozen_goals or 0) >= 0.01 * len(asked) > 0
     assert len({*asked}) == len(asked)
-    assert Greedy(OFF).solve(boxes(PASSAGE)).seconds_frozen_goals == 0
+    assert Greedy(OFF).solve(boxes(DOOR)).seconds_frozen_goals == 0
 
 
 def test_validation_and_pages_follow_the_policys_rules() -> None:
-    task = boxes(PASSAGE)
-    assert measure(Greedy(STRONG), [task], 20).solved == 1
+    task = boxes(DOOR)
+    assert measure(Greedy(ORDERED), [task], 20).solved == 1
     assert measure(Greedy(OFF), [task], 20).solved == 0
-    assert trace(task, Greedy(STRONG), "x")["solved"]
+    assert trace(task, Greedy(ORDERED), "x")["solved"]
     assert not trace(task, Greedy(OFF), "x")["solved"]

@@ -163,6 +163,6 @@ def test_a_rollout_that_sees_few_goals_stalls_and_a_search_follows() -> None:
 
 def test_frozen_goals_need_all_goals() -> None:
     with pytest.raises(ConfigurationError, match="exclude"):
-        PlaySpec(goals_in_sight=1, frozen_goals="weak")
+        PlaySpec(goals_in_sight=1, frozen_goals=True)
     with pytest.raises(ConfigurationError, match="at least 1"):
         PlaySpec(goals_in_sight=0)

@@ -1,4 +1,5 @@
-"""Twin of the kernel's test for dead ends: what can be reached if actions delete nothing, on Python sets."""
+"""Twins of the kernel's tests for dead ends and for frozen goals: what can be reached if actions delete nothing, or
+nothing of a goal, on Python sets."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from saltus.lookahead.supplies import Quota, with_quotas
-from saltus.task import EQUALITY, Exists, Goal, Literal, State, Task
+from saltus.task import EQUALITY, Effect, Exists, Goal, Literal, State, Task
 from saltus.task.applicability import bindings, holds, nested_holds
 
 
@@ -68,6 +69,18 @@ def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
     """Whether the goal is unreachable even if actions delete nothing and ignore negative preconditions, and nested ones
     that may change. Of what goals use up, enough must be in reach."""
     task, quotas = with_quotas(task, state, goal)
+    return _is_out_of_reach(goal, quotas, _reached(task, state))
+
+
+def keeps_goals(task: Task, state: State, goal: Goal) -> bool:
+    """Whether the goal is reachable in that sense by actions that delete none of its atoms that are true."""
+    kept = frozenset(state).intersection(goal.positive.tolist())
+    return not _is_out_of_reach(goal, (), _reached(task, state, kept))
+
+
+def _reached(task: Task, state: State, kept: frozenset[int] = frozenset()) -> set[int]:
+    """Atoms that are reached by actions that delete none that is to be kept. An action with conditional effects is one
+    for what it does in any case, and one more with each of its effects."""
 
     def is_static(condition: Exists) -> bool:
         return all(map(is_static, condition.nested)) and not any(
@@ -81,27 +94,34 @@ def is_dead_end(task: Task, state: State, goal: Goal) -> bool:
             if literal.positive or literal.predicate == EQUALITY or not task.fluent[literal.predicate]
         ]
 
+    def is_plain(effect: Effect) -> bool:
+        return not (effect.variables or effect.condition or effect.nested)
+
     reached = set(state)
     before = -1
     while len(reached) > before:
         before = len(reached)
         atoms = frozenset(reached)
         for schema in task.schemas:
-            for effect in schema.effects:
-                condition = relaxed([*schema.precondition, *effect.condition])
-                nested = [entry for entry in effect.nested if is_static(entry)]
-                for binding in bindings(task, atoms, [*schema.parameters, *effect.variables], condition, (), nested):
+            always = [effect for effect in schema.effects if is_plain(effect)]
+            for extra in ([], *([effect] for effect in schema.effects if not is_plain(effect))):
+                condition = relaxed([*schema.precondition, *(entry for effect in extra for entry in effect.condition)])
+                nested = [entry for effect in extra for entry in effect.nested if is_static(entry)]
+                variables = [*schema.parameters, *(entry for effect in extra for entry in effect.variables)]
+                for binding in bindings(task, atoms, variables, condition, (), nested):
                     own = binding[: len(schema.parameters)]
                     if not all(nested_holds(task, atoms, entry, own) for entry in schema.nested if is_static(entry)):
                         continue
-                    for literal in effect.adds:
-                        arguments = [binding[term] if term >= 0 else ~term for term in literal.terms]
-                        reached.add(task.encode(literal.predicate, arguments))
+                    done = [*always, *extra]
+                    added = {task.ground(literal, binding) for effect in done for literal in effect.adds}
+                    deleted = {task.ground(literal, binding) for effect in done for literal in effect.deletes}
+                    if not kept & (deleted - added):
+                        reached |= added
         for axiom in task.axioms:
             nested = [entry for entry in axiom.nested if is_static(entry)]
             for binding in bindings(task, atoms, axiom.variables, relaxed(axiom.condition), (), nested):
                 reached.add(task.encode(axiom.predicate, binding[: int(task.arity[axiom.predicate])]))
-    return _is_out_of_reach(goal, quotas, reached)
+    return reached
 
 
 def _is_out_of_reach(goal: Goal, quotas: Sequence[Quota], reached: set[int]) -> bool:

@@ -26,7 +26,7 @@ from saltus.graph import EncodingSpec
 from saltus.graph.encodings import method_name
 from saltus.learn.values import PREFETCH, VALIDATE_SECONDS, VALIDATION_PROBLEMS
 from saltus.lookahead import UNITS, PlaySpec, TreeSpec
-from saltus.lookahead.spec import split_older
+from saltus.lookahead.spec import newer_play, split_older
 from saltus.model import ModelSpec
 from saltus.model.older import REMOVED, refuse_removed, removed, without_removed
 
@@ -255,7 +255,7 @@ def configuration_of(values: Mapping[str, Mapping[str, Any]]) -> Configuration:
 def from_older(values: Values) -> Values:
     """Values of an earlier version, whose keys of play stood in other sections; those of this version as they are."""
     if "play" in values:
-        return values
+        return {**values, "play": newer_play(values["play"])}
     trees, play = split_older(values.get("lookahead", {}))
     training = dict(values.get("training", {}))
     if "validation_takes_goals" in training:

@@ -38,7 +38,7 @@ WAYS = (
     ("roles=8",),
     ("goals_in_sight=1",),
     ("goals_in_sight=1", "roles=8"),
-    ("frozen_goals=strong",),
+    ("frozen_goals=true",),
 )
 """Ways to play that are tried with the best policies, besides the one that they were trained with: a few objects of
 every role, one missing goal at a time, both, and jumps that shut off other goals wait."""

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
         find_bindings,
         find_colours,
         is_dead_end,
+        keeps_goals,
         random_action,
         successor_state,
     )
     from saltus.lookahead.cost import JUMPS, UNITS, JumpCost
-    from saltus.lookahead.frozen import keeps_goals
     from saltus.lookahead.search import Situation, lookahead, lookahead_batch
     from saltus.lookahead.spec import KINDS, ROOT_SUCCESSORS, PlaySpec, TreeSpec
     from saltus.lookahead.tree import LookaheadTree
@@ -28,9 +28,8 @@ else:
         __name__,
         {
             "actions": "Conjunction applicable_actions count_actions find_bindings find_colours is_dead_end"
-            " random_action successor_state",
+            " keeps_goals random_action successor_state",
             "cost": "JUMPS UNITS JumpCost",
-            "frozen": "keeps_goals",
             "search": "Situation lookahead lookahead_batch",
             "spec": "KINDS ROOT_SUCCESSORS PlaySpec TreeSpec",
             "tree": "LookaheadTree",

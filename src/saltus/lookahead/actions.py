@@ -174,6 +174,13 @@ def _with_negation(task: Task) -> _kernel.GroundActions | None:
     return rules if rules is not None and rules.complete else None
 
 
+def _whole(task: Task) -> _kernel.GroundActions:
+    return _kernel.GroundActions(kernel_task(task), DEAD_END_WORK, "actions")
+
+
+_WHOLE = PerObject(_whole)
+"""Ground actions of every task, with what they delete."""
+
 _NEGATED = PerObject(_with_negation)
 """Ground actions that can also make atoms false, of tasks that are small and need that."""
 
@@ -228,3 +235,17 @@ def is_dead_end(
     if rules.complete:
         return not rules.reaches(state.codes, goal.positive, quotas)
     return _PROOFS.of(task).reaches(state.codes, goal.positive, work, quotas) is False
+
+
+def keeps_goals(task: Task, state: State, goal: Goal) -> bool:
+    """Whether every missing goal can still be reached while the goals that are true in the state stay true, even if
+    nothing else ever becomes false.
+
+    Only positive goals count. A preference, not a test for dead ends: some problems are solved only by undoing goals.
+    It orders goals: what may be done later does not shut off what must be done first. The actions of a task are
+    grounded once; where there are too many, the answer is True.
+    """
+    if goal.impossible:
+        return False
+    rules = _WHOLE.of(task)
+    return not rules.complete or rules.reaches(state.codes, goal.positive, [], keeping=True)

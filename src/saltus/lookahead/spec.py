@@ -23,9 +23,6 @@ GOAL_IDENTITIES = {"off": 0, "instead": 1, "also": 2}
 ROOT_SUCCESSORS = {"auto": 0, "all": 1, "classes": 2, "novel": 3}
 """Which successors of the root enter the tree, and their numbers in the kernel."""
 
-FROZEN_GOALS = ("off", "weak", "strong")
-"""How goals that a jump reaches are tested for being in the way of others."""
-
 LARGEST = 2**62
 """Limits must be smaller, since the kernel counts in 64 bits."""
 
@@ -167,10 +164,10 @@ class PlaySpec(Settings):
     """Whether states are dead ends from which the goal is unreachable even if actions delete nothing (in small tasks:
     and what is false may stay so), or that have fewer things left to use up than goals that each need one. Policies
     avoid them, exploration ends there. If not, only states without successors are dead ends."""
-    frozen_goals: str = "off"
-    """Test of states with more goals than the root: can every missing goal still be reached by itself while the reached
-    ones stay? weak: in the delete relaxation; strong: with the goal's own objects and the agents moving for real; off:
-    no test. Policies prefer jumps after which it holds. A key: for domains in which the order of goals matters."""
+    frozen_goals: bool = False
+    """Whether states with more goals than the root are tested: can every missing goal still be reached while the
+    reached ones stay, even if nothing else becomes false? Policies prefer jumps after which it can. A key: for domains
+    in which the order of goals matters."""
     # Departure: the paper takes the best Q-value, which may leave a goal in sight for later, or for ever.
     take_goals: bool = True
     """Whether a goal state in the tree is taken whatever its Q-value (the paper: false). Exploration does as the
@@ -194,8 +191,7 @@ class PlaySpec(Settings):
     """Largest number of nodes in a tree. A larger tree is cut off and marked as truncated. A key: a limit."""
 
     def __post_init__(self) -> None:
-        self._check_choices(frozen_goals=FROZEN_GOALS)
-        if self.goals_in_sight is not None and self.frozen_goals != "off":
+        if self.goals_in_sight is not None and self.frozen_goals is True:
             raise ConfigurationError("play: goals_in_sight and frozen_goals exclude each other")
         self._check_types()
 
@@ -214,7 +210,14 @@ def split_older(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
     trees = {key: value for key, value in values.items() if key not in play}
     if play.get("dead_ends") in ("successors", "relaxed"):
         play["dead_ends"] = play["dead_ends"] == "relaxed"
-    return trees, play
+    return trees, newer_play(play)
+
+
+def newer_play(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of play that an earlier version may have saved: the test for frozen goals had two forms."""
+    forms = {"off": False, "weak": True, "strong": True}
+    found = values.get("frozen_goals")
+    return {**values, "frozen_goals": forms[found]} if isinstance(found, str) and found in forms else {**values}
 
 
 def _hint(kind: type[Settings], name: str) -> str:

@@ -18,15 +18,6 @@ FEW_ATOMS = 200_000
 PROOF_ATOMS = 2_000_000
 """Largest number of atoms in what joins have found and is kept for later states: some 100 MB."""
 
-# -- frozen goals ------------------------------------------------------------------------------------------------------
-
-FROZEN_WORK = 4_000_000
-"""Most steps of the searches for all goals of a state, a few tenths of a second; beyond, goals count as reachable if
-the relaxation reaches them."""
-
-GROUND_ATOMS = 40_000_000
-"""Largest number of atoms in all ground actions: some 400 MB. Most problems of the IPC 2023 have far fewer."""
-
 # -- actions and costs -------------------------------------------------------------------------------------------------
 
 NO_LIMIT = 2**62

@@ -18,7 +18,7 @@ from saltus.errors import ConfigurationError, InputError, shorten
 from saltus.graph import ENCODINGS, Candidate, EncodingSpec, Vocabulary
 from saltus.graph.encodings import method_name
 from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec
-from saltus.lookahead.spec import PLAY, split_older
+from saltus.lookahead.spec import PLAY, newer_play, split_older
 from saltus.model.older import without_removed
 from saltus.model.spec import ModelSpec
 from saltus.model.tensor_file import DamageError, Header, TensorEntry, kind_of, parse_json
@@ -111,6 +111,8 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
     if version == 1 and isinstance(values["lookahead"], dict):
         trees, play = split_older(values["lookahead"])
         values = {**values, "lookahead": trees, "play": play}
+    elif isinstance(values["play"], dict):
+        values = {**values, "play": newer_play(values["play"])}
     encoding = read_section(EncodingSpec, values, "encoding")
     lookahead = read_section(TreeSpec, values, "lookahead")
     try:

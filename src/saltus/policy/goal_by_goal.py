@@ -45,7 +45,7 @@ class GoalByGoal:
         self, policy: Policy, task: Task, beginnings: Sequence[Beginning], *, tested: Admissible | None = None
     ) -> None:
         self.policy = policy.playing(
-            replace(policy.play_spec, goals_in_sight=None, frozen_goals="off", take_goals=True)
+            replace(policy.play_spec, goals_in_sight=None, frozen_goals=False, take_goals=True)
         )
         self.task = task
         self.beginnings = beginnings

@@ -37,12 +37,16 @@ settings.register_profile(
 settings.load_profile("saltus")
 
 
+IS_SANITIZED = "SALTUS_TEST_KERNEL" in os.environ
+"""Whether the kernel has sanitizers, which make it several times slower."""
+
+
 def examples(count: int) -> int:
-    """Examples of a property test: all of them with the kernel as it is, a third with a sanitized one.
+    """Examples of a property test: all of them with the kernel as it is, a sixth with a sanitized one.
 
     What the kernel gives is compared with its twin in the first run; the second one looks for faults of memory.
     """
-    return max(10, count // 3) if "SALTUS_TEST_KERNEL" in os.environ else count
+    return max(5, count // 6) if IS_SANITIZED else count
 
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,7 +61,8 @@ IPC_DOMAINS = (
     "sokoban",
     "spanner",
     "transport",
-)
+)[:: 3 if IS_SANITIZED else 1]
+"""Domains of the learning track, or the first, fourth, seventh and tenth of them."""
 
 
 @pytest.fixture(scope="session")

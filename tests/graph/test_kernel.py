@@ -111,7 +111,7 @@ def test_tasks_with_formulas(number: int, spec: EncodingSpec, seed: int) -> None
 
 
 @given(st.integers(0, 2**32), specs())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_every_feature_of_the_language(seed: int, spec: EncodingSpec) -> None:
     """Constants, `either`, static and nullary predicates, conditional effects, negated goals."""
     task = rich_task()
@@ -310,7 +310,7 @@ def test_too_large_a_batch_is_refused_before_it_is_built() -> None:
 
 
 @given(random_tasks(), specs(), st.integers(0, 2**32))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_graphs_with_names(task: Task, spec: EncodingSpec, seed: int) -> None:
     """The kernel's graphs as they are shown are the twin's: nodes, their names, and atoms in order."""
     vocabulary = Vocabulary.of(task.domain, spec)

@@ -396,7 +396,7 @@ def test_goals_of_reached_states_are_reachable(seed: int, moves: bool) -> None:
         assert validate(task, plan_of(task, actions)).valid
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_searches_return_the_way_to_what_they_found(seed: int, moves: bool) -> None:
     task = random_move_task(seed, tiny=True) if moves else random_task(seed)

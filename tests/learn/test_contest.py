@@ -691,7 +691,12 @@ def test_a_killed_contest_goes_on(suite: Path, tmp_path: Path) -> None:
     assert all(read_log(path).episodes == 3 for path in out.glob("candidates/*/log.jsonl"))
 
 
-def test_ipc_learn_writes_every_better_policy(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ipc_learn_writes_every_better_policy(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its final is played on small problems: policies that have hardly been trained need long for others."""
+    final = small_tasks("blocksworld", 2)
+    monkeypatch.setattr("saltus.learn.contest_opening.final_tasks", lambda *arguments: final)
     problems = [str(path) for path in sorted((suite / "training").glob("*.pddl"))[:3]]
     arguments = ["ipc-learn", str(tmp_path / "dk"), str(suite / "domain.pddl")]
     assert command([*arguments, *problems, *short("lookahead.kind=aiw", "play.dead_ends=true")]) == 0

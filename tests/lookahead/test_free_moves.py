@@ -114,7 +114,7 @@ def test_kernel_equals_twin(
 
 
 @given(random_maps(), st.sampled_from(["iw", "aiw"]))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_closures_follow_doors(task: Task, kind: str) -> None:
     """Places that agents reach are found from those of the parent where doors open and close on larger maps."""
     spec = TreeSpec(kind=kind, free_moves=True, root_successors="novel")
@@ -125,7 +125,7 @@ def test_closures_follow_doors(task: Task, kind: str) -> None:
 
 
 @given(random_errands(), st.sampled_from(["iw", "aiw", "baiw"]), st.sampled_from(["off", "instead", "also"]))
-@settings(max_examples=20)
+@settings(max_examples=examples(10))
 def test_errands_on_large_maps(task: Task, kind: str, goal_identity: str) -> None:
     """Places that are new, or nearest, are found without trying all of them."""
     spec = TreeSpec(kind=kind, goal_identity=goal_identity, free_moves=True, root_successors="novel")
@@ -137,7 +137,7 @@ def test_errands_on_large_maps(task: Task, kind: str, goal_identity: str) -> Non
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @given(random_moves())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_kinds(kind: str, task: Task) -> None:
     """Whole trees of every kind; paths to goals are plans."""
     for root in ("all", "classes"):
@@ -192,7 +192,7 @@ def test_without_free_moves_trees_are_the_usual_ones(
 
 
 @given(st.lists(situations(), min_size=1, max_size=4), free_specs(), limits(), ROOT_ACTIONS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_batch_does_not_depend_on_threads(
     batch: list[tuple[Task, State, Goal]], spec: TreeSpec, play: PlaySpec, root_actions: int
 ) -> None:

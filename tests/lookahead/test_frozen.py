@@ -206,7 +206,7 @@ def test_twin(task: Task, seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_twin_with_formulas(seed: int) -> None:
     task, rng = random_adl_task(seed), random.Random(seed)
     state = walk(task, rng.randint(0, 3), rng)
@@ -215,7 +215,7 @@ def test_twin_with_formulas(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_twin_on_maps(seed: int) -> None:
     """Random maps with two or three boxes and one or two robots; goals that a random walk reaches, and others."""
     rng = random.Random(seed)

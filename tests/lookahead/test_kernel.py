@@ -130,7 +130,7 @@ def test_actions_and_successors(task: Task) -> None:
 
 
 @given(random_tasks(), st.integers(0, 2**32))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_random_action_reaches_all(task: Task, seed: int) -> None:
     """Sampled actions are applicable, and every one of few actions is drawn sooner or later."""
     actions = set(twin_actions.applicable(task, task.initial_state))
@@ -214,7 +214,7 @@ def test_ipc_easy(ipc: Path, domain: str, kind: str) -> None:
 
 
 @given(st.lists(random_tasks(), min_size=1, max_size=4), specs(), limits(), ROOT_ACTIONS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_batch_does_not_depend_on_threads(tasks: list[Task], spec: TreeSpec, play: PlaySpec, root_actions: int) -> None:
     """A batch equals single calls, with any number of threads, in the order asked for."""
     situations = [(task, task.initial_state, task.goal) for task in tasks for _ in range(3)]

@@ -65,7 +65,7 @@ def some_atoms(task: Task, rng: random.Random, count: int) -> list[int]:
 
 @pytest.mark.parametrize("settings_of", [{}, JOINED], ids=["ground", "joined"])
 @given(task=random_tasks(), seed=st.integers(0, 2**32))
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_twin(settings_of: dict[str, int], task: Task, seed: int) -> None:
     """The same answer for the task's goal and for goals of single atoms, along a random walk."""
     rng = random.Random(seed)

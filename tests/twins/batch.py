@@ -1,4 +1,4 @@
-"""Stage `learn`: twin of `batch.py`. Every batch is made from nothing: trees, then graphs; nothing is kept."""
+"""Twin of `learn/batch.py`. Every batch is made from nothing: trees, then graphs; nothing is kept."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Stage `pddl`: the kernel's reader in plain Python, with the same signatures and results, ten times slower.
+"""Twin of the kernel's reader: the same signatures and results in plain Python, ten times slower.
 
-These twins specify what the kernel does; property tests compare the two on random texts.
+It specifies what the kernel does; property tests compare the two on random texts.
 """
 
 from __future__ import annotations

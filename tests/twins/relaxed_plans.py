@@ -1,4 +1,4 @@
-"""Stage `policy`: grounding and the search by relaxed plans in Python, the twins of the kernel's (`relaxed.py`).
+"""Twins of the kernel's grounding and of its search by relaxed plans (`policy/relaxed.py`).
 
 States are integers, one bit per atom; costs are computed for all ground actions at once.
 """

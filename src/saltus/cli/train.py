@@ -310,7 +310,7 @@ def ipc_learn(
 
     Example:
 
-        saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --set episodes=1
+        saltus ipc-learn dk examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --config tiny
     """
     from saltus.learn import open_numbered_contest, open_numbered_run  # here: importing PyTorch takes a second
 

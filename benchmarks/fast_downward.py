@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.random_adl import random_adl_texts
 
 import saltus
-from saltus.lab import find_driver
+from saltus.lab.baselines.lama import find_driver
 from saltus.lookahead import applicable_actions, successor_state
 
 Fact = tuple[int, int]

@@ -40,7 +40,7 @@ from tests.domains.checks import CHECKED, check_problem
 from saltus.domains.generated import find_domain, generated_task
 from saltus.domains.registry import DOMAINS
 from saltus.grow import Grower, problem_text
-from saltus.lab import LamaJob
+from saltus.lab.baselines.lama import LamaJob
 from saltus.pddl import Domain
 from saltus.pddl.writer import write_domain
 from saltus.policy.outcome import Limits, Outcome

@@ -25,9 +25,9 @@ from typing import Any
 
 from saltus.errors import InputError, SaltusError
 from saltus.files import SETTINGS_BYTES, read_whole
-from saltus.lab import read_records, write_page
 from saltus.lab.bench.record import Problem, Record
-from saltus.lab.report.html import document, table_html
+from saltus.lab.bench.records import read_records
+from saltus.lab.report.html import document, table_html, write_page
 from saltus.lab.report.paper import PUBLISHED, TOTAL, WHOLE, read_paper
 from saltus.lab.report.plots import colour_class
 from saltus.lab.report.tables import NOTHING, Cell, Column, Row, Table, figure

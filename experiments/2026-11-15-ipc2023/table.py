@@ -14,7 +14,8 @@ import argparse
 from collections import defaultdict
 from pathlib import Path
 
-from saltus.lab import Record, read_records
+from saltus.lab.bench.record import Record
+from saltus.lab.bench.records import read_records
 
 RECORDS = Path(__file__).parent / "records"
 SPLITS = ("easy", "medium", "hard")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import saltus
-from saltus.lab import read_records
+from saltus.lab.bench.records import read_records
 from saltus.task import parse_plan
 
 FOLDER = Path(__file__).parent

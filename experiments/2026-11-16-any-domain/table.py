@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from saltus.lab import Record, read_records
+from saltus.lab.bench.record import Record
+from saltus.lab.bench.records import read_records
 from saltus.lab.report.paper import TOTAL, WHOLE, PaperTable, read_paper
 
 HERE = Path(__file__).parent

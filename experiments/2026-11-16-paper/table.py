@@ -21,8 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from saltus.lab import Record, best_lengths, quality_score, read_records, time_score
+from saltus.lab.bench.record import Record
+from saltus.lab.bench.records import read_records
 from saltus.lab.report.paper import read_paper
+from saltus.lab.report.scores import best_lengths, quality_score, time_score
 from saltus.policy.amounts import seconds_of
 from saltus.policy.outcome import Outcome
 

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from saltus.lab import Record, read_records
+from saltus.lab.bench.record import Record
+from saltus.lab.bench.records import read_records
 
 PARTS = {"moose": "MOOSE's benchmark", "ipc": "IPC 2023 Learning Track", "classics": "Five classic domains"}
 

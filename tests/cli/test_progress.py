@@ -11,7 +11,7 @@ from rich.console import Console
 from saltus.cli import bench, output
 from saltus.cli.plan import progress_line
 from saltus.cli.progress import fitting
-from saltus.lab import Tally, Trial
+from saltus.lab.bench.benchmark import Tally, Trial
 from saltus.policy import Figures, Outcome
 from saltus.process import PlanJob, PlanResult
 from saltus.task import Plan

@@ -32,9 +32,9 @@ from saltus.cli.policies import facts
 from saltus.domains import DOMAINS, generate_problem
 from saltus.domains.suite import check_suite
 from saltus.errors import SaltusError
-from saltus.lab import read_experiment, read_records
 from saltus.lab.baselines.wl_model import read_model_entry
-from saltus.lab.bench.records import RecordFile
+from saltus.lab.bench.records import RecordFile, read_records
+from saltus.lab.experiment.spec import read_experiment
 from saltus.lab.report.page import report_page
 from saltus.lab.report.report import make_report
 from saltus.learn import Trainer, load_configuration

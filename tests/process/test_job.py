@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
 from tests.process.doubles import INVALID, double
 
 from saltus.errors import ConfigurationError
-from saltus.learn.train_job import TrainJob
 from saltus.policy import Limits, Outcome
 from saltus.process import LocalRunner, PlanJob, PlanResult, Stop, run_job
 from saltus.process.job import WORKER
@@ -123,17 +120,3 @@ def test_an_error_in_a_thread_is_raised() -> None:
         list(LocalRunner(2, work).run([PlanJob("", "")] * 3))
     with pytest.raises(ConfigurationError, match="jobs is 0"):
         LocalRunner(0)
-
-
-def test_names_keep_their_meaning_and_files_get_full_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file or folder that happens to be named like a policy or a configuration is not meant."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("tiny", "own.toml", "goal-count", "mine.safetensors"):
-        (tmp_path / name).write_text("")
-    for name in ("blocksworld", "auto", "runs"):
-        (tmp_path / name).mkdir()
-    full = {name: PlanJob("d", "p", policy=name).with_full_paths().policy for name in os.listdir()}
-    paths = ("tiny", "own.toml", "mine.safetensors", "runs")
-    assert full == {name: str(tmp_path / name) if name in paths else name for name in full}
-    configs = [TrainJob("s", "f", "o", config=name).with_full_paths().config for name in ("tiny", "own.toml", None)]
-    assert configs == ["tiny", str(tmp_path / "own.toml"), None]

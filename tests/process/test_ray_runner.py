@@ -13,7 +13,7 @@ from tests.process.fake_ray import FakeRay
 from saltus.cli.main import run
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
-from saltus.lab import read_records
+from saltus.lab.bench.records import read_records
 from saltus.policy import Limits, Outcome
 from saltus.process import PlanJob, RayRunner, ray_runner
 
@@ -51,7 +51,6 @@ def test_a_benchmark_on_ray_makes_the_records_of_a_local_one(
     assert len(facts[0]) == 3
     assert (ray.connected, ray.most_running) == (["init", "shutdown"], 2)
     assert ray.options["num_cpus"] == 2
-    assert all(os.path.isabs(sent.domain) and os.path.isabs(sent.problem) for sent in ray.jobs)
 
 
 def test_training_on_ray(ray: FakeRay, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +73,7 @@ def test_at_most_so_many_jobs_as_asked_for(ray: FakeRay) -> None:
 
 
 def test_a_task_that_fails_is_a_crash(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(sent: PlanJob) -> None:
+    def fail(sent: PlanJob, folder: str) -> None:
         raise MemoryError("the machine is gone")
 
     monkeypatch.setattr(ray_runner, "execute", fail)

@@ -12,8 +12,8 @@ import time
 import pytest
 from tests.process.doubles import descriptors, double, is_running, wait_until
 
-from saltus.policy import Limits
-from saltus.process.supervisor import Ended, Kill, Message, Stop, resident_memory, supervise
+from saltus.policy import Limits, Outcome
+from saltus.process.supervisor import Ended, Message, Stop, resident_memory, supervise
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -72,27 +72,27 @@ def test_exit_codes_signals_and_standard_error() -> None:
 )
 def test_time_limit(busy: str) -> None:
     ended, _ = run(busy, Limits(seconds=0.5))
-    assert (ended.kill, ended.code) == (Kill.TIME, -signal.SIGKILL)
+    assert (ended.kill, ended.code) == (Outcome.TIME, -signal.SIGKILL)
     assert 0.5 <= ended.seconds < 2.5
 
 
 def test_time_counts_from_where_it_is_told_to() -> None:
     ended, _ = run("time.sleep(60)", Limits(seconds=30), started=time.monotonic() - 29.8)
-    assert ended.kill is Kill.TIME
+    assert ended.kill is Outcome.TIME
     assert 30 <= ended.seconds < 32
 
 
 def test_memory_limit() -> None:
     """A process that fills memory as fast as it can is stopped within a tenth of the limit."""
     ended, _ = run("kept = [bytearray(b'x') * 5_000_000 for _ in range(10**6)]", Limits(seconds=30, memory_mb=1000))
-    assert (ended.kill, ended.code) == (Kill.MEMORY, -signal.SIGKILL)
+    assert (ended.kill, ended.code) == (Outcome.MEMORY, -signal.SIGKILL)
     assert 1000 <= ended.peak_memory_mb < 1100
 
 
 def test_memory_of_descendants_counts() -> None:
     grandchild = "kept = b'x' * 200_000_000; import time; time.sleep(60)"
     ended, _ = run(f"subprocess.run([sys.executable, '-c', {grandchild!r}])", Limits(seconds=30, memory_mb=150))
-    assert ended.kill is Kill.MEMORY
+    assert ended.kill is Outcome.MEMORY
 
 
 def test_reserved_memory_does_not_count() -> None:
@@ -108,7 +108,7 @@ def test_stop() -> None:
     stopper.start()
     ended, _ = run("time.sleep(60)", stop=stop)
     stopper.join()
-    assert ended.kill is Kill.STOPPED
+    assert ended.kill is Outcome.INTERRUPTED
     assert ended.seconds < 10
 
 
@@ -140,7 +140,7 @@ def test_a_gentle_stop_is_a_signal_and_only_force_kills(code: str, last: str) ->
 
     ended = supervise(double(code), {}, Limits(), receive, stop=stop, gently=True)
     assert messages == ["ready", last]
-    assert (ended.code, ended.kill) == ((3, None) if last == "saved" else (-signal.SIGKILL, Kill.STOPPED))
+    assert (ended.code, ended.kill) == ((3, None) if last == "saved" else (-signal.SIGKILL, Outcome.INTERRUPTED))
 
 
 def test_the_whole_group_is_killed_however_the_process_ends() -> None:

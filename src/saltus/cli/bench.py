@@ -24,32 +24,23 @@ from saltus.cli.options import (
     Search,
     Seed,
     TimeLimit,
-    adapted,
     check_device,
     limits_of,
     lookahead_of,
     play_of,
+    protocol_of,
     search_of,
 )
 from saltus.cli.plan import Improve
 from saltus.cli.progress import columns, running_text
 from saltus.errors import ConfigurationError
-from saltus.lab import (
-    LamaJob,
-    Record,
-    RecordFile,
-    Tally,
-    Trial,
-    WLGooseJob,
-    best_lengths,
-    find_driver,
-    find_wlplan,
-    make_trials,
-    quality_score,
-    run_trials,
-    score_text,
-    time_score,
-)
+from saltus.lab.baselines.lama import LamaJob, find_driver
+from saltus.lab.baselines.wl_goose import WLGooseJob
+from saltus.lab.baselines.wl_model import find_wlplan
+from saltus.lab.bench.benchmark import Tally, Trial, make_trials, run_trials
+from saltus.lab.bench.record import Record
+from saltus.lab.bench.records import RecordFile
+from saltus.lab.report.scores import best_lengths, quality_score, score_text, time_score
 from saltus.model.device import find_device
 from saltus.policy.catalogue import AUTO
 from saltus.policy.exit_codes import ExitCode
@@ -146,9 +137,8 @@ def bench(
             play=play_of(play, protocol),
             threads=share,
         )
-    trials = make_trials(
-        find_suites(suite), job, split, adapt=lambda job: adapted(job, protocol, time_limit), warn=output.warning
-    )
+    rules = protocol_of(protocol) if time_limit is None else None
+    trials = make_trials(find_suites(suite), job, split, rules=rules, warn=output.warning)
     runner: Runner = LocalRunner(jobs or 1) if ray is None else RayRunner(ray, jobs)
     with RecordFile(out) as file, shown(len(trials)) as watch:
         try:

@@ -19,18 +19,11 @@ from saltus.cli.options import Ray
 from saltus.cli.progress import columns, running_text
 from saltus.cli.train_all import interrupted_by
 from saltus.errors import ConfigurationError, plural, shorten
-from saltus.lab import (
-    Experiment,
-    ExperimentSpec,
-    PlannedRun,
-    Record,
-    Standing,
-    Tally,
-    TrainingTally,
-    WatchPlaying,
-    WatchTraining,
-    read_experiment,
-)
+from saltus.lab.bench.benchmark import Tally
+from saltus.lab.bench.record import Record
+from saltus.lab.experiment.experiment import Experiment, Standing, TrainingTally, WatchPlaying, WatchTraining
+from saltus.lab.experiment.runs import PlannedRun
+from saltus.lab.experiment.spec import ExperimentSpec, read_experiment
 from saltus.policy.amounts import seconds_of
 from saltus.policy.exit_codes import ExitCode
 from saltus.process.train_result import TrainResult

@@ -11,8 +11,6 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.inspect import read_task
 from saltus.cli.options import DomainFile, Lookahead, Play, ProblemFile, Protocol, Seed, lookahead_of, play_of
-from saltus.errors import NoPolicyError
-from saltus.lookahead import TreeSpec
 
 if TYPE_CHECKING:
     from saltus.policy import Step
@@ -43,25 +41,17 @@ def explain(
 
         saltus explain examples/blocksworld/domain.pddl examples/blocksworld/p03.pddl --policy random --out page.html
     """
-    from saltus.lab import ending_text, explain_page, trace, write_page
-    from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_policy
+    from saltus.lab.report.explain import ending_text, explain_page, trace
+    from saltus.lab.report.html import write_page
+    from saltus.process import PlanJob
+    from saltus.process.plan_work import choose_policy
 
     trees, rules = lookahead_of(lookahead, policy), play_of(play, protocol)
     task = read_task(domain, problem)
-    try:
-        chosen, name = open_policy(
-            policy,
-            task.domain,
-            device="cpu",
-            seed=seed,
-            lookahead=TreeSpec.of(trees) if trees else None,
-            play=rules,
-        )
-    except NoPolicyError:
-        if policy != AUTO:
-            raise
-        output.warning(fallback_note(task.domain))
-        chosen, name = fallback_policy(seed, rules)
+    job = PlanJob("", "", policy=policy, device="cpu", seed=seed, lookahead=trees, play=rules)
+    chosen, name, warnings = choose_policy(job, task.domain)
+    for warning in warnings:
+        output.warning(warning)
     terminal = output.error_console()
     if terminal.is_terminal:
         with terminal.status(Text("looking ahead")) as status:

@@ -14,7 +14,6 @@ from saltus.model.device import DEVICES
 from saltus.policy.amounts import MEGABYTES, amount, seconds_of
 from saltus.policy.catalogue import check_lookahead
 from saltus.policy.outcome import PROTOCOLS, Limits, PlanningProtocol
-from saltus.process import PlanJob
 
 DomainFile = Annotated[Path, typer.Argument(help="PDDL domain file; - for standard input.")]
 ProblemFile = Annotated[Path, typer.Argument(help="PDDL problem file; - for standard input.")]
@@ -95,12 +94,6 @@ def play_of(settings: Sequence[str] | None, protocol: str) -> tuple[str, ...]:
     found = (*protocol_of(protocol).play, *(settings or ()))
     PlaySpec.of(found)  # reports a wrong one
     return found
-
-
-def adapted(job: PlanJob, protocol: str, time: str | None) -> PlanJob:
-    """The job with the protocol's time limit for its policy, unless another one is given; the policy must be known."""
-    rules = protocol_of(protocol)
-    return job if time is not None else job.with_flat_limit(rules)
 
 
 def limits_of(protocol: str, time: str | None, memory: str | None, jumps: str | None) -> Limits:

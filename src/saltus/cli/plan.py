@@ -29,11 +29,11 @@ from saltus.cli.options import (
     Seed,
     Strict,
     TimeLimit,
-    adapted,
     check_device,
     limits_of,
     lookahead_of,
     play_of,
+    protocol_of,
     search_of,
 )
 from saltus.cli.plan_writer import PlanWriter
@@ -117,15 +117,16 @@ def plan(
         threads=threads,
         strict=strict,
     )
+    job = job.with_flat_limit(protocol_of(protocol)) if time_limit is None else job
     writer = PlanWriter(STANDARD_OUTPUT if printed else plan_file, numbered=improve)
     with plain_files(domain, problem) as files:
-        job = adapted(replace(job, domain=str(files[0]), problem=str(files[1])), protocol, time_limit)
+        job = replace(job, domain=str(files[0]), problem=str(files[1]))
         writer.check(*files, Path(policy), Path(policy) / RUN_POLICY)
         started = timestamp()
         result = watched(job, writer)
     show_error(result)
     if json:
-        from saltus.lab import make_record
+        from saltus.lab.bench.record import make_record
 
         record = make_record(
             job,

@@ -14,7 +14,11 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.options import Json
 from saltus.errors import ConfigurationError, plural, shorten
-from saltus.lab import PUBLISHED, Cell, Table, make_report, report_page, write_page
+from saltus.lab.report.html import write_page
+from saltus.lab.report.page import report_page
+from saltus.lab.report.paper import PUBLISHED
+from saltus.lab.report.report import make_report
+from saltus.lab.report.tables import Cell, Table
 
 
 def report(

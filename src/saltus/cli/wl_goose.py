@@ -9,7 +9,7 @@ import typer
 
 from saltus.cli import output
 from saltus.errors import ConfigurationError
-from saltus.lab import train_wl_goose
+from saltus.lab.baselines.wl_training import train_wl_goose
 from saltus.policy.amounts import seconds_of
 
 

@@ -208,11 +208,6 @@ def named_configurations() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def configuration_path(source: str) -> str:
-    """The source with a path that means the same in every folder; the name of a configuration stays as it is."""
-    return source if source in named_configurations() else os.path.abspath(source)
-
-
 ConfigurationSource = Configuration | str | os.PathLike[str] | None
 """A configuration, the name of one or a TOML file; None for the defaults."""
 

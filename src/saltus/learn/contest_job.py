@@ -7,13 +7,12 @@ job that should stop ends its runs, which save their state.
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from saltus.learn.contest import STABLE
 from saltus.learn.contest_opening import open_contest
@@ -50,10 +49,6 @@ class ContestJob(Job[TrainResult]):
     def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
         """The builder of the job's result; `watch` is called with every event of the contest."""
         return TrainResultBuilder(watch)
-
-    def with_full_paths(self) -> Self:
-        """The job with paths that mean the same in every folder."""
-        return replace(self, folder=os.path.abspath(self.folder), out=os.path.abspath(self.out))
 
 
 def hold(worker: Worker) -> Mapping[str, Any]:

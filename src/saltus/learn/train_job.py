@@ -7,13 +7,11 @@ up its episode and saves its state as of the one before; it does the same if the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from saltus.learn.config import configuration_path
 from saltus.learn.open import open_run
 from saltus.learn.progress import PlainProgress
 from saltus.process.job import Job, ResultBuilder, Watch
@@ -51,16 +49,6 @@ class TrainJob(Job[TrainResult]):
     def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
         """The builder of the job's result; `watch` is called with every event of the run."""
         return TrainResultBuilder(watch)
-
-    def with_full_paths(self) -> Self:
-        """The job with paths that mean the same in every folder."""
-        return replace(
-            self,
-            folder=os.path.abspath(self.folder),
-            out=os.path.abspath(self.out),
-            config=None if self.config is None else configuration_path(self.config),
-            grown=None if self.grown is None else os.path.abspath(self.grown),
-        )
 
 
 def train(worker: Worker) -> Mapping[str, Any]:

@@ -18,13 +18,10 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from saltus.policy.outcome import Limits, Outcome
 from saltus.process.limits import thread_variables
-from saltus.process.supervisor import Ended, Kill, Message, Start, Stop, supervise
+from saltus.process.supervisor import Ended, Message, Start, Stop, supervise
 
 WORKER = (sys.executable, "-P", "-m", "saltus.process.worker")
 """Command of the worker; -P keeps files of the current folder from hiding modules."""
-
-OUTCOMES = {Kill.TIME: Outcome.TIME, Kill.MEMORY: Outcome.MEMORY, Kill.STOPPED: Outcome.INTERRUPTED}
-"""Outcomes of processes that were killed here."""
 
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
@@ -63,10 +60,6 @@ class Job(ABC, Generic[Result]):
     @abstractmethod
     def result_builder(self, watch: Watch[Result] | None = None) -> ResultBuilder[Result]:
         """A builder of the job's result, which has not received a message yet."""
-
-    @abstractmethod
-    def with_full_paths(self) -> Self:
-        """The job with paths that mean the same in every folder."""
 
     def to_json(self) -> dict[str, Any]:
         """The job as plain values."""
@@ -121,7 +114,7 @@ def run_job(
 def explain(ended: Ended) -> tuple[Outcome, str]:
     """Outcome and detail of a process that ended without saying how."""
     if ended.kill is not None:
-        return OUTCOMES[ended.kill], ""
+        return ended.kill, ""
     if ended.code < 0:
         try:
             name = signal.Signals(-ended.code).name

@@ -19,11 +19,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def limit_threads(threads: int | None) -> None:
-    """Limits the threads of libraries; must be called before they are loaded."""
-    os.environ.update(thread_variables(threads))
-
-
 def limit_memory(megabytes: float) -> None:
     """Makes the system refuse memory well beyond the limit, so that one huge request fails where it is made."""
     # beyond 1.05 of the limit the system refuses memory; the supervisor kills at the limit itself

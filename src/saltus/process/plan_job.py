@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -16,16 +15,7 @@ from typing import Any, ClassVar, Self
 from saltus.errors import SaltusError
 from saltus.files import check_plain_file
 from saltus.lookahead import PlaySpec, TreeSpec
-from saltus.policy.catalogue import (
-    AUTO,
-    YARDSTICK_NAMES,
-    check_lookahead,
-    full_name,
-    policy_file_for,
-    policy_folder,
-    policy_name,
-    policy_path,
-)
+from saltus.policy.catalogue import AUTO, YARDSTICK_NAMES, check_lookahead, policy_name, policy_path
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome, PlanningProtocol
 from saltus.policy.values import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
@@ -106,16 +96,6 @@ class PlanJob(Job[PlanResult]):
         """A builder of the job's result, which has not received a message yet."""
         return PlanResultBuilder(watch)
 
-    def with_full_paths(self) -> Self:
-        """The job with paths that mean the same in every folder."""
-        return replace(
-            self,
-            domain=os.path.abspath(self.domain),
-            problem=os.path.abspath(self.problem),
-            policy=full_name(self.policy),
-            prefix=None if self.prefix is None else os.path.abspath(self.prefix),
-        )
-
     def configuration(self) -> str:
         """Hash of the policy and of every option that can change the result: 12 hexadecimal digits.
 
@@ -154,25 +134,10 @@ class PlanJob(Job[PlanResult]):
         return {name.strip(): value.strip() for name, _, value in parts}
 
     def is_flat(self) -> bool:
-        """Whether the policy's lookahead is flat, without loading the policy; False if it cannot be read.
-
-        No bundled policy has such a lookahead. The domain is read only if the policy is in a folder.
-        """
+        """Whether the lookahead of a yardstick or of a policy file is flat; no bundled policy has such a lookahead."""
         if self.policy in YARDSTICK_NAMES:
             return TreeSpec.of(self.lookahead).kind == FLAT
-        if self.policy == AUTO:
-            return False
-        from saltus.model.description import read_description
-        from saltus.pddl import Source, parse_domain
-
-        try:
-            if policy_folder(self.policy) is None:
-                path = policy_path(self.policy)
-            else:
-                path = policy_file_for(self.policy, parse_domain(Source.from_file(self.domain)))
-            return read_description(path).method.startswith(f"{FLAT}-")
-        except (SaltusError, KeyError):  # the job will say why
-            return False
+        return self.method().startswith(f"{FLAT}-")
 
     def with_flat_limit(self, protocol: PlanningProtocol) -> Self:
         """The job with the protocol's time limit for its policy, which must be known: flat ones may have their own."""
@@ -190,7 +155,7 @@ class PlanJob(Job[PlanResult]):
         """Lookahead and encoding of a learned policy, or `yardstick_method`, without loading the policy."""
         if self.policy in YARDSTICK_NAMES:
             return yardstick_method(self.policy, (*self.lookahead, *PlaySpec.of(self.play).settings))
-        from saltus.model.description import read_description  # only here and above: it imports half the library
+        from saltus.model.description import read_description  # only here: it imports half the library
 
         try:
             return read_description(policy_path(self.policy)).method

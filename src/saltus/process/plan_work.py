@@ -19,7 +19,7 @@ from saltus.lookahead import TreeSpec
 from saltus.pddl import Domain, Source, parse_domain, parse_problem
 from saltus.policy import Figures, LearnedPolicy, Outcome, Planner, Progress, plan_stepwise
 from saltus.policy.catalogue import AUTO, fallback_note, fallback_policy, open_learned, open_policy
-from saltus.process.limits import limit_memory, limit_threads
+from saltus.process.limits import limit_memory
 from saltus.process.plan_job import PlanJob, plan_message, yardstick_method
 from saltus.process.worker import Worker
 from saltus.task import Plan, Task, build_task
@@ -28,7 +28,6 @@ from saltus.task import Plan, Task, build_task
 def solve(worker: Worker) -> Mapping[str, Any]:
     """Plans with a policy; returns how that ended, and sends everything else as it comes."""
     job = PlanJob.from_json(worker.job)
-    limit_threads(job.threads)
     start = time.monotonic()
     task = read_task(job)
     seconds_read = time.monotonic() - start

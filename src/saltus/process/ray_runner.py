@@ -2,7 +2,7 @@
 
 Every job is a Ray task that occupies as many cores as it has threads, and a share of a GPU if it uses one, on any
 machine that has them free. There, the local runner starts and supervises its process. All machines must see the files
-of the jobs under the same names.
+of the jobs under the same names, and the folder in which names that are not full begin.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ LOCAL = "local"
 """Address that starts a new Ray on this machine."""
 
 
-def execute(job: Job[Result]) -> Finished[Result]:
-    """The job, run to its end on this machine: the Ray task. A cancelled task ends its job as the local runner does."""
+def execute(job: Job[Result], folder: str) -> Finished[Result]:
+    """The job, run to its end on this machine in that folder: the Ray task.
+
+    A cancelled task ends its job as the local runner does.
+    """
+    os.chdir(folder)
     with closing(LocalRunner().run([job])) as finished:
         return next(finished)
 
@@ -94,7 +98,7 @@ class RayRunner:
         room: dict[str, Any] = {"num_cpus": min(job.threads or 1, largest), "max_retries": 0}
         if job.device == "cuda":
             room["num_gpus"] = 0.125
-        return self.ray.remote(**room)(execute).remote(job.with_full_paths())
+        return self.ray.remote(**room)(execute).remote(job, os.getcwd())
 
     def _fetch(self, reference: Any, number: int, job: Job[Result]) -> Finished[Result]:
         try:

@@ -24,12 +24,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from threading import Event
 from typing import IO, Any, Protocol
 
-from saltus.policy.outcome import Limits
+from saltus.policy.outcome import Limits, Outcome
 
 Message = dict[str, Any]
 
@@ -48,10 +47,6 @@ class Process(Protocol):
     @property
     def stderr(self) -> IO[bytes] | None:
         """Where its standard error can be read."""
-
-    @property
-    def returncode(self) -> int | None:
-        """Its exit code, minus the signal's number if a signal ended it; None until it has been waited for."""
 
     def poll(self) -> int | None:
         """Its exit code if it has ended."""
@@ -91,22 +86,14 @@ class Stop:
         return self._forced.is_set()
 
 
-class Kill(StrEnum):
-    """Why a process was killed."""
-
-    TIME = "time"
-    MEMORY = "memory"
-    STOPPED = "stopped"
-
-
 @dataclass(frozen=True)
 class Ended:
     """How a process ended."""
 
     code: int
     """Exit code; minus the signal's number if a signal ended it."""
-    kill: Kill | None
-    """Why it was killed here; None if it ended by itself, or after its job was done."""
+    kill: Outcome | None
+    """What it was killed for here; None if it ended by itself, or after its job was done."""
     seconds: float
     peak_memory_mb: float
     last_stderr: str
@@ -210,7 +197,7 @@ class _Supervision:
         self.started = started
         self.receive = receive
         self.gently = gently
-        self.kill: Kill | None = None
+        self.kill: Outcome | None = None
         self.done = False
         self.peak = 0
         self._pending = b""
@@ -235,11 +222,11 @@ class _Supervision:
             # a process may gain 4 GB per second: the time in which it could reach the limit decides
             interval = min(max(0.01, (most - memory) / 4e9), longest)
             if memory > most:
-                self.kill = Kill.MEMORY
+                self.kill = Outcome.MEMORY
             elif self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds + 0.25:
-                self.kill = Kill.TIME  # it had a moment to report by itself that its time is up
+                self.kill = Outcome.TIME  # it had a moment to report by itself that its time is up
             elif stop is not None and stop.is_asked and (stop.is_forced or not self.gently):
-                self.kill = Kill.STOPPED
+                self.kill = Outcome.INTERRUPTED
             elif stop is not None and stop.is_asked and not asked:
                 asked = True
                 os.kill(self.process.pid, signal.SIGTERM)  # not waited for yet: the number is still its own

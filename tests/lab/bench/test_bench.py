@@ -18,15 +18,18 @@ from tests.conftest import ROOT
 from tests.process.doubles import children_of, is_running, wait_until
 
 from saltus.cli.main import run
-from saltus.cli.options import adapted, limits_of
+from saltus.cli.options import limits_of
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, NoPolicyError, PolicyError
-from saltus.lab import Record, RecordFile, make_trials, read_records, run_trials
+from saltus.lab.bench.benchmark import make_trials, run_trials
+from saltus.lab.bench.record import Record
+from saltus.lab.bench.records import RecordFile, read_records
 from saltus.lookahead import TreeSpec
 from saltus.model.policy_file import load_policy_file, save_policy
 from saltus.policy import Limits, Outcome
 from saltus.policy.catalogue import FALLBACK_PLAY, FALLBACK_TREES, policy_path
 from saltus.policy.exit_codes import ExitCode
+from saltus.policy.outcome import PROTOCOLS
 from saltus.process import LocalRunner, PlanJob, PlanResult
 from saltus.task import find_suites, load, read_plan, validate
 
@@ -81,7 +84,7 @@ def test_the_papers_protocol_depends_on_the_policy(tmp_path: Path) -> None:
         path.stem: make_trials(
             find_suites(tmp_path / "suites"),
             replace(job, policy=str(path)),
-            adapt=lambda job: adapted(job, "paper", None),
+            rules=PROTOCOLS["paper"],
         )[0]
         for path in (flat, POLICY)
     }

@@ -9,7 +9,7 @@ import pytest
 from tests.lab.report.samples import record
 
 from saltus.errors import InputError
-from saltus.lab import read_records
+from saltus.lab.bench.records import read_records
 from saltus.policy import Outcome
 
 

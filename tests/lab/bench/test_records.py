@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from saltus.errors import InputError
-from saltus.lab import LamaJob, Record, RecordFile, make_record, read_records
+from saltus.lab.baselines.lama import LamaJob
+from saltus.lab.bench.record import Record, make_record
+from saltus.lab.bench.records import RecordFile, read_records
 from saltus.policy import Figures, Limits, Outcome
 from saltus.process import PlanJob, PlanResult
 from saltus.task import Plan, read_plan

@@ -20,10 +20,11 @@ from tests.process.fake_ray import FakeRay
 from saltus.cli.main import run as command
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError
-from saltus.lab import Experiment, read_experiment, read_records
+from saltus.lab.bench.records import read_records
 from saltus.lab.experiment import experiment as module
+from saltus.lab.experiment.experiment import Experiment
 from saltus.lab.experiment.runs import MARK, PlannedRun, policy_digest
-from saltus.lab.experiment.spec import REQUIREMENTS
+from saltus.lab.experiment.spec import REQUIREMENTS, read_experiment
 from saltus.learn import contest_job
 from saltus.learn.contest_job import ContestJob, hold
 from saltus.learn.train_job import TrainJob, TrainResult

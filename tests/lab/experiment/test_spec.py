@@ -10,8 +10,8 @@ from tests.conftest import IPC_DOMAINS, ROOT
 
 from saltus.domains.suite import write_suite
 from saltus.errors import ConfigurationError, InputError, SaltusError
-from saltus.lab import ExperimentSpec, read_experiment
 from saltus.lab.experiment.runs import planned_runs
+from saltus.lab.experiment.spec import ExperimentSpec, read_experiment
 from saltus.lab.experiment.trials import planned_trials
 from saltus.policy.outcome import Limits
 

@@ -17,8 +17,10 @@ from tests.conftest import ROOT
 from tests.lab.report.browser import open_browser, open_page
 from tests.policy.test_rollout import blocks
 
-from saltus.lab import make_report, report_page, write_page
 from saltus.lab.report.explain import explain_page, trace
+from saltus.lab.report.html import write_page
+from saltus.lab.report.page import report_page
+from saltus.lab.report.report import make_report
 from saltus.policy import load_policy
 
 PICTURES = ROOT / "docs" / "pictures"

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from tests.conftest import ROOT
 
-from saltus.lab import Record, RecordFile, make_record, make_report, read_records, report_page
-from saltus.lab.bench.record import STORED
+from saltus.lab.bench.record import STORED, Record, make_record
+from saltus.lab.bench.records import RecordFile, read_records
+from saltus.lab.report.page import report_page
+from saltus.lab.report.report import make_report
 from saltus.policy import Figures, Limits, Outcome
 from saltus.policy.figures import FIGURES, Kind, declarations
 from saltus.policy.outcome import Clock
@@ -103,11 +105,13 @@ def measure(self, name, decision):
     self.now = planning.replace(self.now, widest=4321)
 planning._Planning._see = measure
 
-from saltus.lab import RecordFile, make_record
+from saltus.lab.bench.record import make_record
+from saltus.lab.bench.records import RecordFile
 from saltus.process import PlanJob
 from saltus.process.plan_work import solve
 from saltus.process.supervisor import Ended
-from saltus.lab import make_report, report_page
+from saltus.lab.report.page import report_page
+from saltus.lab.report.report import make_report
 
 job = PlanJob(sys.argv[2], sys.argv[3], policy="goal-count", device="cpu")
 builder = job.result_builder()

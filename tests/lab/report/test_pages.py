@@ -14,9 +14,11 @@ from tests.errands import errands
 from tests.lab.report.browser import Opened, find_browser, open_browser, open_page
 from tests.lab.report.samples import paper_records, record, write_records, write_run
 
-from saltus.lab import make_report, report_page, write_page
 from saltus.lab.report.explain import explain_page, trace
+from saltus.lab.report.html import write_page
+from saltus.lab.report.page import report_page
 from saltus.lab.report.paper import read_paper
+from saltus.lab.report.report import make_report
 from saltus.lookahead import TreeSpec
 from saltus.policy import YARDSTICKS
 from saltus.task import load

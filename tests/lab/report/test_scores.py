@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.lab.report.samples import record, series_of, write_records
 
-from saltus.lab import make_report
 from saltus.lab.bench.record import Record, parse_record
 from saltus.lab.report.charts import coverage_by_size, size_groups
+from saltus.lab.report.report import make_report
 from saltus.lab.report.scores import best_lengths, quality_score, score_table, time_score
 
 OURS = [

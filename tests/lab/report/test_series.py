@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.lab.report.samples import record, write_records
 
-from saltus.lab import read_records
+from saltus.lab.bench.records import read_records
 from saltus.lab.report.series import make_series
 
 

@@ -68,10 +68,6 @@ class LamaJob(PlanJob):
         """The name of the baseline."""
         return ANYTIME if self.improve else LAMA
 
-    def is_flat(self) -> bool:
-        """LAMA has no lookahead: the time limit is that of other policies."""
-        return False
-
 
 def solve(worker: Worker) -> Mapping[str, Any]:
     """Runs LAMA and validates its plans, the last of which is the best; returns outcome and detail."""

@@ -24,7 +24,6 @@ from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome
 from saltus.policy.planning import plan_of
 from saltus.process import PlanJob
-from saltus.process.limits import limit_threads
 from saltus.process.plan_job import file_hash, plan_message
 from saltus.process.plan_work import read_task
 from saltus.process.worker import Worker
@@ -50,10 +49,6 @@ class WLGooseJob(PlanJob):
         """The name of the baseline."""
         return WL_GOOSE
 
-    def is_flat(self) -> bool:
-        """It has no lookahead: the time limit is that of other policies."""
-        return False
-
 
 def model_for(place: str, name: str, domain: Domain) -> str:
     """The model file for a domain: the file itself, or `NAME.json` in a folder; one that does not fit is an error."""
@@ -69,7 +64,6 @@ def model_for(place: str, name: str, domain: Domain) -> str:
 def solve(worker: Worker) -> Mapping[str, Any]:
     """Searches and validates the plan; returns outcome and detail."""
     job = WLGooseJob.from_json(worker.job)
-    limit_threads(job.threads)
     find_wlplan()
     start = time.monotonic()
     task = read_task(job)

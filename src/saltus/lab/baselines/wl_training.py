@@ -16,9 +16,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,10 +206,6 @@ class WLTrainJob(Job[TrainResult]):
     def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
         """The builder of the job's result; there are no messages to watch but the last."""
         return TrainResultBuilder(watch)
-
-    def with_full_paths(self) -> Self:
-        """The job with paths that mean the same in every folder."""
-        return replace(self, folder=os.path.abspath(self.folder), out=os.path.abspath(self.out))
 
 
 def train(worker: Worker) -> Mapping[str, Any]:

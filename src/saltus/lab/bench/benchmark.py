@@ -29,7 +29,7 @@ from saltus.model.description import read_description
 from saltus.pddl import Source, parse_domain
 from saltus.pddl.signature import check_signature
 from saltus.policy.catalogue import AUTO, FALLBACK, FALLBACK_PLAY, FALLBACK_TREES, fallback_note, policy_file_for
-from saltus.policy.outcome import Outcome
+from saltus.policy.outcome import Outcome, PlanningProtocol
 from saltus.policy.policies import YARDSTICKS
 from saltus.process import PlanJob, Runner
 from saltus.process.runner import never
@@ -65,12 +65,12 @@ def make_trials(
     job: PlanJob,
     splits: Sequence[str] | None = None,
     *,
-    adapt: Callable[[PlanJob], PlanJob] = lambda job: job,
+    rules: PlanningProtocol | None = None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> list[Trial]:
     """A trial for every problem; `job` says everything but domain, problem and, if it must be found, the policy.
 
-    `adapt` changes what depends on the policy, once it is known.
+    `rules` is the protocol whose time limit depends on the policy; without it, that of the job holds for all.
     Suites that no bundled policy fits are run with the fallback, with a warning. Suites that no policy of a given
     folder fits are left out with a warning; if none is left, that is a `NoPolicyError`.
     """
@@ -87,7 +87,8 @@ def make_trials(
         if not wanted:
             continue
         try:
-            prepared = adapt(with_policy(suite, job, warn))
+            prepared = with_policy(suite, job, warn)
+            prepared = prepared if rules is None else prepared.with_flat_limit(rules)
         except (NoPolicyError, WrongPolicyError) as error:
             missing.append(str(error))
             continue

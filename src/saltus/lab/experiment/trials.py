@@ -98,10 +98,8 @@ def trials_of(spec: ExperimentSpec, planned: PlannedTrials, warn: Callable[[str]
             threads=spec.machines.threads,
         )
 
-    def adapt(job: PlanJob) -> PlanJob:
-        return job if testing.has_own_time else job.with_flat_limit(testing.rules)
-
-    trials = make_trials([planned.suite], job, adapt=adapt, warn=warn)
+    rules = None if testing.has_own_time else testing.rules
+    trials = make_trials([planned.suite], job, rules=rules, warn=warn)
     configuration = ""
     if planned.run is not None and trials:
         # A name that no file has stands for itself in the hash.

@@ -1,60 +1,23 @@
 """Stage `domains`: the registry of the 21 domains, and problems of a domain by split or by sizes.
 
-Takes a name, a split and a position in it (or sizes), and a seed; gives PDDL text. The registry is not in the package's
-`__init__`, because the generators imported here would hide the folders of the same names.
+Takes a name, a split and a position in it (or sizes), and a seed; gives PDDL text. A generator is imported when it is
+first used.
 """
 
 from __future__ import annotations
 
-import importlib.resources
+import importlib
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from saltus.domains.blocksworld import generator as blocksworld
-from saltus.domains.childsnack import generator as childsnack
-from saltus.domains.delivery import generator as delivery
-from saltus.domains.depots import generator as depots
-from saltus.domains.driverlog import generator as driverlog
-from saltus.domains.ferry import generator as ferry
-from saltus.domains.floortile import generator as floortile
-from saltus.domains.freecell import generator as freecell
-from saltus.domains.goldminer import generator as goldminer
-from saltus.domains.grid import generator as grid
-from saltus.domains.grippers import generator as grippers
-from saltus.domains.logistics import generator as logistics
-from saltus.domains.miconic import generator as miconic
-from saltus.domains.reward import generator as reward
-from saltus.domains.rovers import generator as rovers
-from saltus.domains.satellite import generator as satellite
-from saltus.domains.satellite import paper as satellite_paper
-from saltus.domains.sokoban import generator as sokoban
-from saltus.domains.spanner import generator as spanner
-from saltus.domains.transport import generator as transport
-from saltus.domains.visitall import generator as visitall
+from saltus.domains.sizes import Split
 from saltus.errors import ConfigurationError, suggestion
-from saltus.task import Split
+from saltus.task import Split as SplitName
 
-SPLIT_NAMES = tuple(split.value for split in Split)
-
-
-class GeneratorModule(Protocol):
-    """The contents of a module `NAME/generator.py`."""
-
-    __name__: str
-
-    @property
-    def Sizes(self) -> type[Any]:  # noqa: N802 (a module's class)
-        """A frozen dataclass of integers; invalid values raise a `ConfigurationError` with the field's name."""
-
-    @property
-    def SPLITS(self) -> Mapping[str, Callable[[int, int, random.Random], Any]]:  # noqa: N802 (a module's constant)
-        """For each split, a function that gives the sizes of problem i of n."""
-
-    def generate(self, sizes: Any, name: str, rng: random.Random) -> str:
-        """The PDDL text of one solvable problem."""
+SPLIT_NAMES = tuple(split.value for split in SplitName)
 
 
 @dataclass(frozen=True)
@@ -65,20 +28,33 @@ class DomainEntry:
     """The domain's name on the command line and in `DOMAINS`."""
     summary: str
     """What the problems ask for, in one line."""
-    path: Path
-    """The domain file."""
-    module: GeneratorModule
-    """The generator."""
+
+    @property
+    def path(self) -> Path:
+        """The domain file; two lists of sizes may share it."""
+        return Path(__file__).parent / "generators" / f"{self.name.partition('-')[0]}.pddl"
+
+    @property
+    def module(self) -> Any:
+        """The generator: the module of that name, with `Sizes`, `SPLITS` and `generate`."""
+        return importlib.import_module(f"saltus.domains.generators.{self.name.replace('-', '_')}")
 
     @property
     def sizes(self) -> type[Any]:
-        """The frozen dataclass of sizes."""
-        return self.module.Sizes
+        """A frozen dataclass of integers; invalid values raise a `ConfigurationError` with the field's name."""
+        sizes: type[Any] = self.module.Sizes
+        return sizes
 
     @property
-    def splits(self) -> Mapping[str, Callable[[int, int, random.Random], Any]]:
-        """For each split, the function that draws its sizes."""
-        return self.module.SPLITS
+    def splits(self) -> Mapping[str, Split[Any]]:
+        """For each split, a function that gives the sizes of problem i of n."""
+        splits: Mapping[str, Split[Any]] = self.module.SPLITS
+        return splits
+
+    def generate(self, sizes: Any, name: str, rng: random.Random) -> str:
+        """The PDDL text of one solvable problem."""
+        text: str = self.module.generate(sizes, name, rng)
+        return text
 
     def ends(self, split: str) -> tuple[Any, Any]:
         """The smallest and the largest sizes of a split."""
@@ -86,37 +62,33 @@ class DomainEntry:
         return first, last
 
 
-def _entry(name: str, module: GeneratorModule, summary: str) -> tuple[str, DomainEntry]:
-    folder = module.__name__.rsplit(".", 2)[-2]
-    path = Path(str(importlib.resources.files("saltus.domains") / folder / "domain.pddl"))
-    return name, DomainEntry(name, summary, path, module)
-
-
-DOMAINS: dict[str, DomainEntry] = dict(
-    (
-        _entry("blocksworld", blocksworld, "turn towers of blocks into other towers"),
-        _entry("childsnack", childsnack, "make sandwiches and serve children, some allergic"),
-        _entry("delivery", delivery, "bring packages to one cell of a grid, one at a time"),
-        _entry("depots", depots, "restack crates on pallets with hoists and trucks"),
-        _entry("driverlog", driverlog, "deliver packages with trucks that need drivers"),
-        _entry("ferry", ferry, "take cars to other locations, one at a time"),
-        _entry("floortile", floortile, "paint a floor without blocking the way"),
-        _entry("freecell", freecell, "solve deals of the solitaire game"),
-        _entry("goldminer", goldminer, "reach gold through rock with laser and bombs"),
-        _entry("grid", grid, "carry keys to their places through locked cells"),
-        _entry("grippers", grippers, "carry balls between rooms with two-handed robots"),
-        _entry("logistics", logistics, "deliver packages with trucks and airplanes"),
-        _entry("miconic", miconic, "take passengers to their floors with one lift"),
-        _entry("reward", reward, "pick up rewards on a grid with blocked cells"),
-        _entry("rovers", rovers, "sample soil and rock, take images, send the results"),
-        _entry("satellite", satellite, "take images with satellites (the IPC's sizes)"),
-        _entry("satellite-paper", satellite_paper, "take images with satellites (the paper's own sizes)"),
-        _entry("sokoban", sokoban, "push boxes to their places in a walled room"),
-        _entry("spanner", spanner, "collect spanners on a one-way walk, tighten nuts"),
-        _entry("transport", transport, "deliver packages with vehicles of limited capacity"),
-        _entry("visitall", visitall, "visit all or many cells of a grid"),
+DOMAINS = {
+    entry.name: entry
+    for entry in (
+        DomainEntry("blocksworld", "turn towers of blocks into other towers"),
+        DomainEntry("childsnack", "make sandwiches and serve children, some allergic"),
+        DomainEntry("delivery", "bring packages to one cell of a grid, one at a time"),
+        DomainEntry("depots", "restack crates on pallets with hoists and trucks"),
+        DomainEntry("driverlog", "deliver packages with trucks that need drivers"),
+        DomainEntry("ferry", "take cars to other locations, one at a time"),
+        DomainEntry("floortile", "paint a floor without blocking the way"),
+        DomainEntry("freecell", "solve deals of the solitaire game"),
+        DomainEntry("goldminer", "reach gold through rock with laser and bombs"),
+        DomainEntry("grid", "carry keys to their places through locked cells"),
+        DomainEntry("grippers", "carry balls between rooms with two-handed robots"),
+        DomainEntry("logistics", "deliver packages with trucks and airplanes"),
+        DomainEntry("miconic", "take passengers to their floors with one lift"),
+        DomainEntry("reward", "pick up rewards on a grid with blocked cells"),
+        DomainEntry("rovers", "sample soil and rock, take images, send the results"),
+        DomainEntry("satellite", "take images with satellites (the IPC's sizes)"),
+        DomainEntry("satellite-paper", "take images with satellites (the paper's own sizes)"),
+        DomainEntry("sokoban", "push boxes to their places in a walled room"),
+        DomainEntry("spanner", "collect spanners on a one-way walk, tighten nuts"),
+        DomainEntry("transport", "deliver packages with vehicles of limited capacity"),
+        DomainEntry("visitall", "visit all or many cells of a grid"),
     )
-)
+}
+"""All domains, in the order of their names."""
 
 
 def _find(name: str) -> DomainEntry:
@@ -176,7 +148,7 @@ def _drawn(
 
 def generate_problem(
     name: str,
-    split: str = Split.TRAINING.value,
+    split: str = SplitName.TRAINING.value,
     index: int = 0,
     count: int = 1,
     seed: int = 0,
@@ -187,7 +159,7 @@ def generate_problem(
     The count only spreads the sizes over the split's range; seed and index determine the rest.
     """
     sizes, rng = _drawn(name, split, index, count, seed, overrides)
-    return DOMAINS[name].module.generate(sizes, f"{name}-{split}-{index + 1:03}", rng)
+    return DOMAINS[name].generate(sizes, f"{name}-{split}-{index + 1:03}", rng)
 
 
 def generate_sizes(name: str, sizes: Any, seed: int = 0) -> str:
@@ -200,4 +172,4 @@ def generate_sizes(name: str, sizes: Any, seed: int = 0) -> str:
         except TypeError as error:
             needed = ", ".join(field.name for field in fields(entry.sizes))
             raise ConfigurationError(f"{name} needs the sizes {needed}: {error}") from None
-    return entry.module.generate(sizes, f"{name}-{seed}", _random(name, "sizes", 0, seed))
+    return entry.generate(sizes, f"{name}-{seed}", _random(name, "sizes", 0, seed))

@@ -6,7 +6,7 @@ exactly the largest. There are three kinds of split:
 
 - `Ramp`: every field grows linearly from the smallest to the largest sizes;
 - `Steps`: a hand-written list of sizes, taken from the first to the last;
-- `Drawn`: the number of objects grows linearly, and the domain draws sizes with that many objects.
+- `Drawn`: a measure such as the number of objects grows linearly, and the domain draws sizes of that measure.
 """
 
 from __future__ import annotations
@@ -40,6 +40,12 @@ def refuse_above(field: str, value: int, most: int, why: str) -> None:
     """Raises a `ConfigurationError` that names `field` if `value` exceeds `most`."""
     if value > most:
         raise ConfigurationError(f"{field} must be at most {most} ({why}), not {value}")
+
+
+def refuse_edges(sizes: object, field: str, nodes: int, of: str) -> None:
+    """Raises a `ConfigurationError` if a number of edges does not connect the nodes, or exceeds the pairs of them."""
+    refuse_below(sizes, **{field: nodes - 1})
+    refuse_above(field, getattr(sizes, field), nodes * (nodes - 1) // 2, f"one per pair of {of}")
 
 
 def between(low: int, high: int, index: int, count: int) -> int:
@@ -91,18 +97,18 @@ class Steps(Generic[S]):
 
 @dataclass(frozen=True)
 class Drawn(Generic[S]):
-    """Sizes with a number of objects that grows linearly, drawn by the domain."""
+    """Sizes of a measure that grows linearly, such as the number of objects, drawn by the domain."""
 
     smallest: S
     largest: S
-    objects: Callable[[S], int]
+    measure: Callable[[S], int]
     draw: Callable[[int, random.Random], S]
-    """Draws sizes with the given number of objects."""
+    """Draws sizes of the given measure."""
 
     def __call__(self, index: int, count: int, rng: random.Random) -> S:
         if index == 0:
             return self.smallest
         if index == count - 1:
             return self.largest
-        low, high = self.objects(self.smallest), self.objects(self.largest)
+        low, high = self.measure(self.smallest), self.measure(self.largest)
         return self.draw(between(low, high, index, count), rng)

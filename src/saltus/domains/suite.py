@@ -17,22 +17,13 @@ from pathlib import Path
 
 from saltus.domains.registry import DOMAINS, draw_sizes, generate_problem
 from saltus.errors import ConfigurationError, InputError, plural
-from saltus.files import PDDL_BYTES, read_whole, write_whole
+from saltus.files import PDDL_BYTES, make_folder, read_whole, write_whole
 from saltus.task import Split
 from saltus.task.suite import DOMAIN_FILE, FOLDERS
 
 
 class SuiteExistsError(InputError):
     """Writing would overwrite a file of a suite or mix two suites."""
-
-
-def _write(path: Path, text: bytes) -> None:
-    """Writes a file, whole or not at all, and makes its folder."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    write_whole(path, text)
 
 
 def check_suite(
@@ -66,28 +57,30 @@ def write_suite(
     seed: int = 0,
     overrides: Mapping[str, int] | None = None,
     force: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[Path, ...]:
     """The paths of the problems written for one split; the domain file is written to `directory`.
 
     Without `force` nothing is overwritten: a split that already has problems raises a `SuiteExistsError` before
     anything is written. A different domain file raises it in any case. With `force`, all of the split's problems
     p<number>.pddl are replaced. Other splits in the folder are not touched. `progress` is called with the number of
-    problems written and `count`.
+    problems written.
     """
     check_suite(directory, name, split, count, seed, overrides, force)
     root = Path(directory)
     folder = root / FOLDERS[Split(split)][0]
     present = sorted(folder.glob("*.pddl"))
+    make_folder(root)
     if not (root / DOMAIN_FILE).exists():
-        _write(root / DOMAIN_FILE, DOMAINS[name].path.read_bytes())
+        write_whole(root / DOMAIN_FILE, DOMAINS[name].path.read_bytes())
+    make_folder(folder)
     width = max(3, len(str(count)))
     paths = tuple(folder / f"p{number:0{width}}.pddl" for number in range(1, count + 1))
     for index, path in enumerate(paths):
         text = generate_problem(name, split, index, count, seed, overrides)
-        _write(path, text.encode())
+        write_whole(path, text.encode())
         if progress is not None:
-            progress(index + 1, count)
+            progress(index + 1)
     for stale in set(present).difference(paths):
         if re.fullmatch(r"p\d+\.pddl", stale.name):
             stale.unlink()

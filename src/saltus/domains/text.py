@@ -1,7 +1,6 @@
 """Stage `domains`: the text of a PDDL problem, and a few structures that several generators share.
 
-Takes names and atoms as text; gives the problem file. Only `connected_pairs`, `spanning_pairs` and `other_than` are
-random; they use the generator passed in.
+Takes names and atoms as text; gives the problem file. What is random uses the generator passed in.
 """
 
 from __future__ import annotations
@@ -81,11 +80,28 @@ def other_than(names: Sequence[str], excluded: str, rng: random.Random) -> str:
     return names[position] if names[position] != excluded else names[-1]
 
 
+def deliveries(things: Sequence[str], places: Sequence[str], rng: random.Random) -> tuple[list[str], list[str]]:
+    """Atoms that say where things are, and others that say where each should go: to another place."""
+    init: list[str] = []
+    goal: list[str] = []
+    for thing in things:
+        start = rng.choice(places)
+        init.append(f"(at {thing} {start})")
+        goal.append(f"(at {thing} {other_than(places, start, rng)})")
+    return init, goal
+
+
+def both_ways(predicate: str, names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[str]:
+    """Atoms that connect the names of every pair of numbers, in both directions."""
+    return [f"({predicate} {names[i]} {names[j]})" for one, other in pairs for i, j in ((one, other), (other, one))]
+
+
 def connected_pairs(nodes: int, edges: int, rng: random.Random) -> list[tuple[int, int]]:
     """Edges (i < j) of a random connected graph over 0..nodes-1: a random tree and extra edges.
 
-    `edges` lies between nodes - 1 and nodes * (nodes - 1) / 2.
+    `edges` lies between nodes - 1 and nodes * (nodes - 1) / 2; 0 draws such a number.
     """
+    edges = edges or rng.randrange(nodes - 1, nodes * (nodes - 1) // 2 + 1)
     order = list(range(nodes))
     rng.shuffle(order)
     chosen: set[tuple[int, int]] = set()

@@ -13,8 +13,8 @@ import random
 from dataclasses import dataclass
 from itertools import pairwise
 
-from saltus.domains.sizes import Ramp, Split, refuse_above, refuse_below
-from saltus.domains.text import connected_pairs, numbered, other_than, problem_text
+from saltus.domains.sizes import Ramp, Split, refuse_below, refuse_edges
+from saltus.domains.text import both_ways, connected_pairs, deliveries, numbered, problem_text
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,7 @@ class Sizes:
     def __post_init__(self) -> None:
         refuse_below(self, vehicles=1, packages=1, locations=2, capacity=1, roads=0)
         if self.roads:
-            refuse_below(self, roads=self.locations - 1)
-        most = self.locations * (self.locations - 1) // 2
-        refuse_above("roads", self.roads, most, "one per pair of locations")
+            refuse_edges(self, "roads", self.locations, "locations")
 
 
 def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
@@ -46,17 +44,10 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
     capacities = numbered("c", sizes.capacity + 1, first=0)
     init = [f"(capacity {vehicle} {rng.choice(capacities[1:])})" for vehicle in vehicles]
     init += [f"(capacity-predecessor {less} {more})" for less, more in pairwise(capacities)]
-    goal: list[str] = []
-    for package in packages:
-        start = rng.choice(locations)
-        init.append(f"(at {package} {start})")
-        goal.append(f"(at {package} {other_than(locations, start, rng)})")
+    start, goal = deliveries(packages, locations, rng)
+    init += start
     init += [f"(at {vehicle} {rng.choice(locations)})" for vehicle in vehicles]
-    most = sizes.locations * (sizes.locations - 1) // 2
-    roads = sizes.roads or rng.randrange(sizes.locations - 1, most + 1)
-    for one, other in connected_pairs(sizes.locations, roads, rng):
-        init.append(f"(road {locations[one]} {locations[other]})")
-        init.append(f"(road {locations[other]} {locations[one]})")
+    init += both_ways("road", locations, connected_pairs(sizes.locations, sizes.roads, rng))
     objects = [
         (vehicles, "vehicle"),
         (packages, "package"),

@@ -10,7 +10,7 @@ import random
 from dataclasses import dataclass
 
 from saltus.domains.sizes import Ramp, Split, refuse_below
-from saltus.domains.text import numbered, other_than, problem_text
+from saltus.domains.text import deliveries, numbered, problem_text
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,8 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
     cars = numbered("car", sizes.cars)
     locations = numbered("loc", sizes.locations)
     init = ["(empty-ferry)", f"(at-ferry {rng.choice(locations)})"]
-    goal: list[str] = []
-    for car in cars:
-        start = rng.choice(locations)
-        init.append(f"(at {car} {start})")
-        goal.append(f"(at {car} {other_than(locations, start, rng)})")
-    return problem_text(name, "ferry", [(cars, "car"), (locations, "location")], init, goal)
+    start, goal = deliveries(cars, locations, rng)
+    return problem_text(name, "ferry", [(cars, "car"), (locations, "location")], [*init, *start], goal)
 
 
 SPLITS: dict[str, Split[Sizes]] = {

@@ -16,8 +16,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from saltus.domains.sizes import Ramp, Split, refuse_above, refuse_below
-from saltus.domains.text import connected_pairs, numbered, problem_text, spanning_pairs
+from saltus.domains.sizes import Ramp, Split, refuse_below, refuse_edges
+from saltus.domains.text import both_ways, connected_pairs, numbered, problem_text, spanning_pairs
 
 MODES = ["colour", "high_res", "low_res"]
 
@@ -38,16 +38,7 @@ class Sizes:
     def __post_init__(self) -> None:
         refuse_below(self, rovers=1, waypoints=2, cameras=1, objectives=1, sights=0)
         if self.sights:
-            refuse_below(self, sights=self.waypoints - 1)
-        most = self.waypoints * (self.waypoints - 1) // 2
-        refuse_above("sights", self.sights, most, "one per pair of waypoints")
-
-
-def _sights(sizes: Sizes, rng: random.Random) -> list[tuple[int, int]]:
-    """Pairs of waypoints that are visible from each other."""
-    most = sizes.waypoints * (sizes.waypoints - 1) // 2
-    sights = sizes.sights or rng.randrange(sizes.waypoints - 1, most + 1)
-    return connected_pairs(sizes.waypoints, sights, rng)
+            refuse_edges(self, "sights", self.waypoints, "waypoints")
 
 
 def _some(names: list[str], rng: random.Random, fewest: int = 0) -> list[str]:
@@ -89,17 +80,12 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
     soils = [waypoint for waypoint in waypoints if rng.random() < 0.5]
     init += [f"(at_rock_sample {waypoint})" for waypoint in rocks]
     init += [f"(at_soil_sample {waypoint})" for waypoint in soils]
-    sights = _sights(sizes, rng)
-    for one, other in sights:
-        init.append(f"(visible {waypoints[one]} {waypoints[other]})")
-        init.append(f"(visible {waypoints[other]} {waypoints[one]})")
+    sights = connected_pairs(sizes.waypoints, sizes.sights, rng)
+    init += both_ways("visible", waypoints, sights)
     for rover in rovers:
         tree = spanning_pairs(sizes.waypoints, sights, rng)
-        for pair in sights:
-            if pair in tree or rng.random() < 1 / 3:
-                near, far = waypoints[pair[0]], waypoints[pair[1]]
-                init.append(f"(can_traverse {rover} {near} {far})")
-                init.append(f"(can_traverse {rover} {far} {near})")
+        passable = [pair for pair in sights if pair in tree or rng.random() < 1 / 3]
+        init += both_ways(f"can_traverse {rover}", waypoints, passable)
     camera_atoms, modes = _camera_atoms(cameras, imaging, objectives, rng)
     init += camera_atoms
     for objective in objectives:

@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass
 
 from saltus.domains.sizes import Drawn, Split, refuse_below
-from saltus.domains.text import numbered, other_than, problem_text
+from saltus.domains.text import deliveries, numbered, problem_text
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,14 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
     hands = [(robot, f"{side}gripper{number}") for number, robot in enumerate(robots, 1) for side in ("l", "r")]
     init = [f"(at-robby {robot} {rng.choice(rooms)})" for robot in robots]
     init += [f"(free {robot} {gripper})" for robot, gripper in hands]
-    goal: list[str] = []
-    for ball in balls:
-        start = rng.choice(rooms)
-        init.append(f"(at {ball} {start})")
-        goal.append(f"(at {ball} {other_than(rooms, start, rng)})")
+    start, goal = deliveries(balls, rooms, rng)
     objects = [
         (robots, "robot"),
         ([gripper for _, gripper in hands], "gripper"),
         (rooms, "room"),
         (balls, "object"),
     ]
-    return problem_text(name, "gripper-strips", objects, init, goal)
+    return problem_text(name, "gripper-strips", objects, [*init, *start], goal)
 
 
 def _between(smallest: Sizes, largest: Sizes) -> Split[Sizes]:

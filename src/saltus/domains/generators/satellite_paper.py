@@ -1,6 +1,6 @@
 """Satellite problems with the sizes of the paper's second satellite benchmark.
 
-The domain and the construction are those of `saltus.domains.satellite.generator`. The smallest
+The domain and the construction are those of `saltus.domains.generators.satellite`. The smallest
 and the largest problem of every split have the objects and atoms of the paper's data table (6 and
 18 for the smallest training problem: 1 satellite, 1 instrument, 2 modes, 2 directions); how the
 table's totals divide into satellites, instruments, modes and directions is our choice.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from saltus.domains.satellite.generator import Sizes, generate
+from saltus.domains.generators.satellite import Sizes, generate
 from saltus.domains.sizes import Ramp, Split
 
 __all__ = ["SPLITS", "Sizes", "generate"]

@@ -17,8 +17,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from saltus.domains.sizes import Drawn, Split, refuse_above, refuse_below
-from saltus.domains.text import connected_pairs, numbered, other_than, problem_text
+from saltus.domains.sizes import Drawn, Split, refuse_above, refuse_below, refuse_edges
+from saltus.domains.text import both_ways, connected_pairs, numbered, other_than, problem_text
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,8 @@ class Sizes:
 
     def __post_init__(self) -> None:
         refuse_below(self, junctions=2, drivers=1, trucks=1, packages=1, blind=0)
-        refuse_below(self, roads=self.junctions - 1, paths=self.junctions - 1)
-        most = self.junctions * (self.junctions - 1) // 2
-        refuse_above("roads", self.roads, most, "one per pair of junctions")
-        refuse_above("paths", self.paths, most, "one per pair of junctions")
+        refuse_edges(self, "roads", self.junctions, "junctions")
+        refuse_edges(self, "paths", self.junctions, "junctions")
         refuse_above("blind", self.blind, self.paths, "one per footpath")
 
     @property
@@ -75,9 +73,7 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
     for (one, other), point in zip(paths, points, strict=True):
         for end in (junctions[one], junctions[other]):
             init += [f"(path {end} {point})", f"(path {point} {end})"]
-    for one, other in roads:
-        init.append(f"(link {junctions[one]} {junctions[other]})")
-        init.append(f"(link {junctions[other]} {junctions[one]})")
+    init += both_ways("link", junctions, roads)
     goal = [f"(at {one} {rng.choice(junctions)})" for one in drivers if rng.random() < 0.5]
     goal += [f"(at {one} {rng.choice(junctions)})" for one in trucks if rng.random() < 0.5]
     goal += [f"(at {one} {other_than(junctions, start[one], rng)})" for one in packages]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from saltus.domains.sizes import Ramp, Split, refuse_above, refuse_below
+from saltus.domains.sizes import Drawn, Split, refuse_above, refuse_below
 from saltus.domains.text import grid_cells, grid_pairs, problem_text
 
 
@@ -44,13 +44,8 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
 
 def _half_to_all(side: int, last_side: int) -> Split[Sizes]:
     """A split over sides; between the ends, half to all of the cells are in the goal."""
-    ramp = Ramp(Sizes(side), Sizes(last_side))
-
-    def draw(index: int, count: int, rng: random.Random) -> Sizes:
-        sizes = ramp(index, count, rng)
-        return sizes if index in (0, count - 1) else Sizes(sizes.side, rng.randrange(50, 101))
-
-    return draw
+    ends = Sizes(side), Sizes(last_side)
+    return Drawn(*ends, lambda sizes: sizes.side, lambda between, rng: Sizes(between, rng.randrange(50, 101)))
 
 
 SPLITS: dict[str, Split[Sizes]] = {

@@ -15,7 +15,7 @@ import random
 from dataclasses import dataclass
 
 from saltus.domains.sizes import Ramp, Split, refuse_below
-from saltus.domains.text import numbered, other_than, problem_text
+from saltus.domains.text import deliveries, numbered, problem_text
 from saltus.errors import ConfigurationError
 
 
@@ -56,13 +56,9 @@ def generate(sizes: Sizes, name: str, rng: random.Random) -> str:
     for truck, locations in zip(trucks, inside, strict=True):
         init.append(f"(at {truck} {rng.choice(locations)})")
     init += [f"(at {airplane} {rng.choice(airports)})" for airplane in airplanes]
-    goal: list[str] = []
-    for package in packages:
-        start = rng.choice(everywhere)
-        init.append(f"(at {package} {start})")
-        goal.append(f"(at {package} {other_than(everywhere, start, rng)})")
+    start, goal = deliveries(packages, everywhere, rng)
     objects = [(names, "") for names in (airplanes, cities, trucks, everywhere, packages)]
-    return problem_text(name, "logistics-strips", objects, init, goal)
+    return problem_text(name, "logistics-strips", objects, [*init, *start], goal)
 
 
 SPLITS: dict[str, Split[Sizes]] = {

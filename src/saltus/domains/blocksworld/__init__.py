@@ -1,1 +1,0 @@
-"""Domain file and problem generator of blocksworld."""

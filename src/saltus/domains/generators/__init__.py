@@ -1,0 +1,1 @@
+"""Domain files and problem generators, one of each per domain."""

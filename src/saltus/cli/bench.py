@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from saltus.cli import output
 from saltus.cli.options import (
@@ -32,7 +31,7 @@ from saltus.cli.options import (
     search_of,
 )
 from saltus.cli.plan import Improve
-from saltus.cli.progress import columns, running_text
+from saltus.cli.progress import bar, running_text
 from saltus.errors import ConfigurationError
 from saltus.lab.baselines.lama import LamaJob, find_driver
 from saltus.lab.baselines.wl_goose import WLGooseJob
@@ -152,18 +151,16 @@ def bench(
 
 
 @contextmanager
-def shown(total: int) -> Iterator[Callable[[Tally, Record | None], None]]:
-    """Progress on standard error: a bar in a terminal, a line per trial elsewhere."""
-    terminal = output.error_console()
-    if not terminal.is_terminal:
-        yield lambda tally, record: show_record(tally, record, total)
-        return
-    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
-        bar = progress.add_task("Solving", total=total, text="")
+def shown(total: int, *, systems: bool = False) -> Iterator[Callable[[Tally, Record | None], None]]:
+    """Progress on standard error: a bar in a terminal, a line per trial elsewhere; `systems` adds the method to it."""
+    with bar("Solving", total) as line:
 
         def watch(tally: Tally, record: Record | None) -> None:
-            del record
-            progress.update(bar, completed=tally.done, text=tally_text(tally, terminal.width))
+            if line is not None:
+                line.update(tally.done, tally_text(tally, line.terminal.width))
+            elif record is not None:
+                played = f" played: {record.method}" if systems else ":"
+                output.note(f"{tally.done} of {total}{played} {record_text(record)}")
 
         yield watch
 
@@ -175,12 +172,10 @@ def tally_text(tally: Tally, width: int) -> str:
     return f"{counts} {running}" if running else counts
 
 
-def show_record(tally: Tally, record: Record | None, total: int) -> None:
-    """Prints a line about a trial that has ended."""
-    if record is not None:
-        length = "" if record.plan_length is None else f", {record.plan_length:,} actions"
-        text = f"{' '.join(record.name)}: {record.outcome}{length}, {record.seconds:.1f} s"
-        output.note(f"{tally.done} of {total}: {text}")
+def record_text(record: Record) -> str:
+    """A trial that has ended, in a line."""
+    length = "" if record.plan_length is None else f", {record.plan_length:,} actions"
+    return f"{' '.join(record.name)}: {record.outcome}{length}, {record.seconds:.1f} s"
 
 
 def show_summary(trials: Sequence[Trial], records: Sequence[Record], tally: Tally, out: Path) -> None:

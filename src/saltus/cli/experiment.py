@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from saltus.cli import output
-from saltus.cli.bench import shown as bar_shown
+from saltus.cli.bench import shown as trials_shown
 from saltus.cli.options import Ray
-from saltus.cli.progress import columns, running_text
-from saltus.cli.train_all import interrupted_by
+from saltus.cli.progress import bar, running_text
+from saltus.cli.train import handled
 from saltus.errors import ConfigurationError, plural, shorten
-from saltus.lab.bench.benchmark import Tally
-from saltus.lab.bench.record import Record
-from saltus.lab.experiment.experiment import Experiment, Standing, TrainingTally, WatchPlaying, WatchTraining
+from saltus.lab.experiment.experiment import Experiment, Standing, TrainingTally, WatchTraining
 from saltus.lab.experiment.runs import PlannedRun
 from saltus.lab.experiment.spec import ExperimentSpec, read_experiment
 from saltus.policy.amounts import seconds_of
@@ -79,14 +76,15 @@ def experiment(
         return deadline is not None and time.monotonic() >= deadline
 
     code = 0
-    with work.held(), interrupted_by(signal.SIGTERM):
+    with work.held(), handled(signal.default_int_handler, signal.SIGTERM):
         try:
             if only in (None, TRAIN):
                 with runs_shown(len(work.runs)) as watch:
                     trained = work.train(watch, is_over)
                 code = next((result.exit_code for result in trained.failed.values()), 0)
             if only in (None, PLAY) and not is_over():
-                with trials_shown(sum(planned.problems for planned in work.trials)) as watch_trials:
+                problems_to_play = sum(planned.problems for planned in work.trials)
+                with trials_shown(problems_to_play, systems=True) as watch_trials:
                     tally = work.play(watch_trials, is_over)
                 code = ExitCode.CRITICAL_ERROR if tally.faults else code
         except KeyboardInterrupt:
@@ -143,40 +141,18 @@ def is_complete(standings: Sequence[Standing], only: str | None) -> bool:
 @contextmanager
 def runs_shown(total: int) -> Iterator[WatchTraining]:
     """Progress on standard error: a bar in a terminal, a line per run elsewhere."""
-    terminal = output.error_console()
-
-    def note(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
-        if run is not None and result is not None:
-            output.note(f"{tally.done} of {total} trained: {run}: {result.summary}")
-
-    if not terminal.is_terminal:
-        yield note
-        return
-    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
-        bar = progress.add_task("Training", total=total, text="")
+    with bar("Training", total) as line:
 
         def watch(tally: TrainingTally, run: PlannedRun | None, result: TrainResult | None) -> None:
-            progress.update(bar, completed=tally.done, text=training_text(tally, terminal.width))
-            if run is not None and result is not None:
-                terminal.print(f"{run}: {result.summary}")
+            ended = f"{run}: {result.summary}" if result is not None else ""
+            if line is not None:
+                line.update(tally.done, training_text(tally, line.terminal.width))
+                if ended:
+                    line.say(ended)
+            elif ended:
+                output.note(f"{tally.done} of {total} trained: {ended}")
 
         yield watch
-
-
-@contextmanager
-def trials_shown(total: int) -> Iterator[WatchPlaying]:
-    """Progress on standard error: a bar in a terminal, a line per trial elsewhere."""
-    if output.error_console().is_terminal:
-        with bar_shown(total) as watch:
-            yield watch
-        return
-
-    def note(tally: Tally, record: Record | None) -> None:
-        if record is not None:
-            name = f"{record.method} {' '.join(record.name)}"
-            output.note(f"{tally.done} of {total} played: {name}: {record.outcome}, {record.seconds:.1f} s")
-
-    yield note
 
 
 def training_text(tally: TrainingTally, width: int) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from saltus.cli import output
 from saltus.cli.options import Json
+from saltus.cli.progress import bar
 from saltus.cli.values import is_number
 from saltus.domains import DOMAINS, SPLIT_NAMES
 from saltus.domains.suite import check_suite, write_suite
@@ -79,22 +79,11 @@ def generate(
     wanted = list(dict.fromkeys(split or [Split.TRAINING.value]))
     for entry in wanted:
         check_suite(out, name, entry, count, seed, overrides, force)
-    terminal = output.error_console()
-    columns = output.text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
-        for entry in wanted:
-            bar = progress.add_task(f"{name} {entry}", total=count)
-            written = write_suite(
-                out,
-                name,
-                entry,
-                count,
-                seed,
-                overrides,
-                force,
-                lambda done, _, bar=bar: progress.update(bar, completed=done),  # type: ignore[misc]
-            )
-            output.result(f"{plural(len(written), 'problem')} in {written[0].parent}")
+    for entry in wanted:
+        with bar(f"{name} {entry}", count) as shown:
+            tell = None if shown is None else shown.update
+            written = write_suite(out, name, entry, count, seed, overrides, force, tell)
+        output.result(f"{plural(len(written), 'problem')} in {written[0].parent}")
 
 
 def parse_sizes(texts: list[str]) -> dict[str, int]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from saltus.cli import output
+from saltus.cli.progress import bar
 from saltus.errors import ConfigurationError, InputError, plural, printable
 from saltus.files import PDDL_BYTES, make_folder, read_whole, write_whole
 from saltus.grow import Grower, Grown, problem_text
@@ -105,14 +105,12 @@ def useful_tasks(folder: Path, domain: Domain, files: Sequence[Path]) -> list[Ta
 
 def make(grower: Grower, count: int, times: float, unproven: bool) -> list[Grown]:
     """The problems made, smallest first, with a bar on standard error."""
-    terminal = output.error_console()
-    columns = output.text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     made: list[Grown] = []
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
-        bar = progress.add_task("grow", total=count)
+    with bar("grow", count) as shown:
         for entry in grower.problems(count, times, unproven=unproven):
             made.append(entry)
-            progress.update(bar, completed=len(made))
+            if shown is not None:
+                shown.update(len(made))
     return sorted(made, key=lambda entry: len(entry.task.objects))
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.options import DomainFile, Json, ProblemFile, Strict
+from saltus.cli.progress import each
 from saltus.cli.standard_input import DASH, check_inputs
 from saltus.errors import plural
 from saltus.files import PDDL_BYTES, PLAN_BYTES, STANDARD_INPUT, read_standard_input
@@ -51,7 +52,7 @@ def read_tasks(suites: Sequence[Suite], description: str) -> Iterator[tuple[Suit
     """Suite, split, file and task of every problem, with a progress bar; each domain is read once."""
     files = [(suite, split, path) for suite in suites for split, paths in suite.splits.items() for path in paths]
     domains = {suite.domain: parse_domain(Source.from_file(suite.domain)) for suite in suites}
-    for suite, split, path in output.progress(files, description):
+    for suite, split, path in each(files, description):
         yield suite, split, path, load(domains[suite.domain], path)
 
 

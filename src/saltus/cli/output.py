@@ -14,9 +14,9 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from saltus.errors import printable
 from saltus.files import write_whole
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from rich.table import Column, Table
     from rich.text import Text
-
-Entry = TypeVar("Entry")
 
 
 @functools.cache
@@ -135,13 +133,3 @@ def table(
     for row in rows:
         result.add_row(*(foreign(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
     return result
-
-
-def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
-    """The entries one by one, with a progress bar if standard error is a terminal."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    terminal = error_console()
-    columns = text_column("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as shown:
-        yield from shown.track(entries, description=description)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress
 
 from saltus.cli import output
 from saltus.cli.options import Device, check_device
-from saltus.cli.progress import columns, is_wide
+from saltus.cli.progress import bar
 from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
 from saltus.policy.amounts import seconds_of
@@ -192,15 +191,8 @@ def hold_contest(
 
 def play(contest: Contest) -> str:
     """Plays a contest with progress on standard error; returns the name of the signal that ended it, if one did."""
-    caught: list[str] = []
-
-    def catch(number: int, frame: FrameType | None) -> None:
-        if not caught:
-            caught.append(signal.Signals(number).name)
-            output.warning(f"{caught[0]}: all runs are saved as of their last episode")
-        raise KeyboardInterrupt
-
-    with handled(catch), contest_shown(contest) as show:
+    saved = "all runs are saved as of their last episode"
+    with stop_signals(saved, at_once=True) as caught, contest_shown(contest) as show:
         try:
             contest.play(show)
         except KeyboardInterrupt:
@@ -211,31 +203,36 @@ def play(contest: Contest) -> str:
 
 def follow(run: Run, seconds: float | None) -> str:
     """Trains with progress on standard error; returns the name of the signal that ended the run, if one did."""
-    with stop_signals() as stopped, shown(run) as show:
+    with stop_signals("the run is saved as of the last episode") as stopped, shown(run) as show:
         for event in run.events(lambda: bool(stopped), seconds):
             show(event)
     return stopped[0] if stopped else ""
 
 
 @contextmanager
-def stop_signals() -> Iterator[list[str]]:
-    """A list that receives the names of caught signals; a second Ctrl-C is not caught."""
+def stop_signals(saved: str, *, at_once: bool = False) -> Iterator[list[str]]:
+    """A list that receives the name of the first signal to stop, which with `at_once` has the effect of Ctrl-C, too.
+
+    So has every later one.
+    """
     caught: list[str] = []
 
     def catch(number: int, frame: FrameType | None) -> None:
-        if caught:
+        is_first = not caught
+        if is_first:
+            caught.append(signal.Signals(number).name)
+            output.warning(f"{caught[0]}: {saved}")
+        if at_once or not is_first:
             raise KeyboardInterrupt
-        caught.append(signal.Signals(number).name)
-        output.warning(f"{caught[0]}: the run is saved as of the last episode")
 
-    with handled(catch):
+    with handled(catch, signal.SIGINT, signal.SIGTERM):
         yield caught
 
 
 @contextmanager
-def handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Within the block, SIGINT and SIGTERM call a function."""
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+def handled(handler: Callable[[int, FrameType | None], Any], *numbers: signal.Signals) -> Iterator[None]:
+    """Within the block, signals call a function; `signal.default_int_handler` gives them the effect of Ctrl-C."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
@@ -248,20 +245,17 @@ def shown(run: Run) -> Iterator[Callable[[Event], None]]:
     """A function that shows events on standard error: on a terminal with a bar, else as a line every few seconds."""
     from saltus.learn.progress import PlainProgress
 
-    terminal = output.error_console()
     episodes = run.trainer.spec.episodes
-    if not terminal.is_terminal:
-        yield PlainProgress(episodes, output.note).show
-        return
-    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
-        bar = progress.add_task(run.problems.name, total=episodes, completed=run.trainer.episode, text="")
+    plain = PlainProgress(episodes, output.note)
+    with bar(run.problems.name, episodes, run.trainer.episode) as line:
 
         def show(event: Event) -> None:
-            if event.kind == "episode":
-                text = f"loss {event.loss:.3f}, success {event.success:.0%}"
-                progress.update(bar, completed=event.episode, text=text)
+            if line is None:
+                plain.show(event)
+            elif event.kind == "episode":
+                line.update(event.episode, f"loss {event.loss:.3f}, success {event.success:.0%}")
             else:
-                terminal.print(f"episode {event.episode}: {event}")
+                line.say(f"episode {event.episode}: {event}")
 
         yield show
 
@@ -269,25 +263,18 @@ def shown(run: Run) -> Iterator[Callable[[Event], None]]:
 @contextmanager
 def contest_shown(contest: Contest) -> Iterator[Callable[[ContestEvent], None]]:
     """A function that shows a contest on standard error: lines, and on a terminal also the time and who is ahead."""
-    terminal = output.error_console()
-    if not terminal.is_terminal:
-
-        def note(event: ContestEvent) -> None:
-            if event.kind != "episode":
-                output.note(f"{event.used:,.0f} of {event.limit:,.0f} {contest.state.budget.symbol}: {event.text}")
-
-        yield note
-        return
-    with Progress(*columns(terminal), console=terminal, transient=True) as progress:
-        bar = progress.add_task(contest.name, total=round(contest.state.budget.amount), text="")
+    with bar(contest.name, round(contest.state.budget.amount)) as line:
 
         def show(event: ContestEvent) -> None:
-            leader = f", best: {contest.state.winner}" if is_wide(terminal) and contest.state.winner else ""
-            progress.update(bar, completed=round(event.used), text=f"round {event.round}{leader}")
-            if event.kind != "episode":
-                terminal.print(event.text)
-            if event.kind == "round":
-                progress.refresh()
+            if line is not None:
+                leader = f", best: {contest.state.winner}" if line.is_wide and contest.state.winner else ""
+                line.update(round(event.used), f"round {event.round}{leader}")
+            if event.kind == "episode":
+                return
+            if line is not None:
+                line.say(event.text)
+            else:
+                output.note(f"{event.used:,.0f} of {event.limit:,.0f} {contest.state.budget.symbol}: {event.text}")
 
         yield show
 

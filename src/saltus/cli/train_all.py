@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ import typer
 
 from saltus.cli import output
 from saltus.cli.options import Device, Ray, check_device
-from saltus.cli.train import Config, Settings, TimeLimit
+from saltus.cli.train import Config, Settings, TimeLimit, handled
 from saltus.errors import ConfigurationError, suggestion
 from saltus.policy.amounts import seconds_of
 from saltus.process import LocalRunner, RayRunner, Runner
@@ -73,19 +72,9 @@ def train_all(
     ]
     runner: Runner = LocalRunner(jobs) if ray is None else RayRunner(ray, jobs)
     code = 0
-    with interrupted_by(signal.SIGTERM), closing(runner.run(wanted)) as finished:
+    with handled(signal.default_int_handler, signal.SIGTERM), closing(runner.run(wanted)) as finished:
         for ended in finished:
             job, result = wanted[ended.number], ended.result
             code = code or result.exit_code
             output.result(f"{job.suite} seed {job.seed}: {result.summary}", flush=True)
     return code
-
-
-@contextmanager
-def interrupted_by(number: signal.Signals) -> Iterator[None]:
-    """Within the block, a signal has the effect of Ctrl-C."""
-    before = signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)

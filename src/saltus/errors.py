@@ -37,7 +37,7 @@ class ConfigurationError(SaltusError):
 
 
 class InputError(SaltusError):
-    """Input that is unreadable or meaningless: `position` says where, `expected` and `found` say what.
+    """Input that is unreadable or meaningless; `position` says where.
 
     The message reads "FILE:LINE:COLUMN: MESSAGE: expected EXPECTED, found FOUND".
     """
@@ -45,10 +45,7 @@ class InputError(SaltusError):
     def __init__(
         self, message: str, position: Position | None = None, *, found: str | None = None, expected: str | None = None
     ) -> None:
-        self.message = message
         self.position = position
-        self.found = found
-        self.expected = expected
         text = message if position is None else f"{position}: {message}"
         details = [f"expected {expected}"] if expected is not None else []
         if found is not None:
@@ -61,10 +58,9 @@ class PddlError(InputError):
 
 
 class UnsupportedError(InputError):
-    """Well-formed PDDL outside the supported language; `feature` names what is not supported."""
+    """Well-formed PDDL outside the supported language; its message says what."""
 
     def __init__(self, feature: str, position: Position | None = None) -> None:
-        self.feature = feature
         super().__init__(f"{feature} is not supported", position)
 
 

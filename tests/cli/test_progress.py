@@ -51,7 +51,7 @@ def test_a_benchmark_shows_counts_and_time(monkeypatch: pytest.MonkeyPatch, widt
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_a_plan_shows_seconds_jumps_and_goals(width: int) -> None:
-    line = progress_line(LONG, 61.3, width).plain
+    line = progress_line(LONG, 61.3, width)
     assert line.startswith("61 s · 1,234 jumps · 99 of 100 goals · plan of cost 1234")
     assert len(line) <= width
     assert ("trees of up to 123,456 states" in line) is (width == 200)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from saltus.cli import output
 from saltus.cli.inspect import read_task
 from saltus.cli.options import DomainFile, Lookahead, Play, ProblemFile, Protocol, Seed, lookahead_of, play_of
+from saltus.cli.progress import bar
 
 if TYPE_CHECKING:
     from saltus.policy import Step
@@ -52,19 +53,13 @@ def explain(
     chosen, name, warnings = choose_policy(job, task.domain)
     for warning in warnings:
         output.warning(warning)
-    terminal = output.error_console()
-    if terminal.is_terminal:
-        with terminal.status(Text("looking ahead")) as status:
-            taken = 0
+    with bar("Looking ahead", max_jumps) as line:
+        taken = count(1)
 
-            def tell(step: Step) -> None:
-                nonlocal taken
-                taken += 1
-                goals = int(step.tree.goals[step.node])
-                status.update(Text(f"jump {taken}: {goals} goals, tree of {len(step.tree):,}"))
+        def tell(step: Step) -> None:
+            if line is not None:
+                line.update(next(taken), f"{int(step.tree.goals[step.node])} goals, tree of {len(step.tree):,}")
 
-            content = trace(task, chosen, name, max_jumps=max_jumps, per_depth=per_depth, see=tell)
-    else:
-        content = trace(task, chosen, name, max_jumps=max_jumps, per_depth=per_depth)
+        content = trace(task, chosen, name, max_jumps=max_jumps, per_depth=per_depth, see=tell)
     write_page(out, explain_page(content))
     output.result(f"{ending_text(content)}; page written to {out}")

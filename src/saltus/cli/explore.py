@@ -16,8 +16,7 @@ from rich.text import Text
 from saltus.cli import output
 from saltus.cli.inspect import FOLDER_HELP, read_task, read_tasks
 from saltus.cli.options import DomainFile, Json, ProblemFile
-from saltus.errors import InputError, plural
-from saltus.files import write_whole
+from saltus.errors import plural
 from saltus.lookahead import (
     KINDS,
     ROOT_SUCCESSORS,
@@ -191,7 +190,6 @@ def jump_text(tree: LookaheadTree, node: int) -> str:
 def branching(
     folder: Annotated[Path, typer.Argument(help=FOLDER_HELP)],
     out: Annotated[Path | None, typer.Option(help="CSV file to write (default: standard output).")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Log-log plot to write: PNG, SVG or PDF.")] = None,
     steps: Annotated[int, typer.Option(help="Number of actions per random walk.", min=0)] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the random walks.")] = 0,
 ) -> None:
@@ -208,8 +206,6 @@ def branching(
     for suite, split, path, task in read_tasks(find_suites(folder), "Walking"):
         average = branching_factor(task, steps, random.Random(f"{seed}/{suite.name}/{split}/{path.name}"))
         rows.append((suite.name, split, path.stem, task.object_count, average))
-    if plot is not None:
-        plot_branching(rows, plot)
     output.write(to_csv(rows), out)
 
 
@@ -233,26 +229,3 @@ def to_csv(rows: list[tuple[str, str, str, int, float]]) -> str:
     writer.writerow(["domain", "split", "problem", "objects", "branching"])
     writer.writerows([(*row[:4], f"{row[4]:.2f}") for row in rows])
     return text.getvalue()
-
-
-def plot_branching(rows: list[tuple[str, str, str, int, float]], path: Path) -> None:
-    """Plots branching factors over objects: one series per domain, both axes logarithmic."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("--plot needs matplotlib: pip install 'saltus[plot]'") from error
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
-    for number, name in enumerate(dict.fromkeys(row[0] for row in rows)):
-        points = sorted((row[3], row[4]) for row in rows if row[0] == name and row[4] > 0)
-        marker = "osD^v<>Ph*X"[number % 11]
-        axes.plot(*zip(*points, strict=True), marker, label=name, markersize=4) if points else None
-    axes.set(xscale="log", yscale="log", xlabel="objects", ylabel="applicable actions (average over a random walk)")
-    axes.grid(True, which="both", alpha=0.3)
-    axes.legend(fontsize="small", ncols=2)
-    picture = io.BytesIO()
-    try:
-        figure.savefig(picture, dpi=150, format=path.suffix.removeprefix(".") or "png")
-    except ValueError as error:  # a format that is not known
-        raise InputError(f"{path}: cannot be written: {error}") from error
-    write_whole(path, picture.getvalue())

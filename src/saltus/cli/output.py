@@ -61,11 +61,15 @@ def error_console() -> Console:
     return _console_class()(stderr=True, soft_wrap=True)
 
 
-def may_draw() -> bool:
-    """Whether `error_console` may be a terminal, without importing rich; False is certain."""
-    return sys.stderr is not None and (
-        sys.stderr.isatty() or any(os.environ.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
-    )
+def is_terminal() -> bool:
+    """Whether standard error is a terminal on which lines can be drawn, without importing rich."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def draw(line: str) -> None:
+    """Draws a line on standard error in place of the last one that was drawn; an empty one removes it."""
+    with contextlib.suppress(OSError):
+        print(f"\r\x1b[2K{printable(line)}", end="", file=sys.stderr, flush=True)
 
 
 def text_column(template: str, style: str = "none", table_column: Column | None = None) -> TextColumn:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
+import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -46,9 +46,6 @@ from saltus.policy.outcome import Outcome
 from saltus.process import Message, PlanJob, PlanResult, run_job
 from saltus.process.runner import timestamp
 from saltus.task.plan import cost_text
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 
@@ -117,10 +114,10 @@ def plan(
         threads=threads,
         strict=strict,
     )
-    job = job.with_flat_limit(protocol_of(protocol)) if time_limit is None else job
     writer = PlanWriter(STANDARD_OUTPUT if printed else plan_file, numbered=improve)
     with plain_files(domain, problem) as files:
         job = replace(job, domain=str(files[0]), problem=str(files[1]))
+        job = job.with_flat_limit(protocol_of(protocol)) if time_limit is None else job
         writer.check(*files, Path(policy), Path(policy) / RUN_POLICY)
         started = timestamp()
         result = watched(job, writer)
@@ -215,61 +212,41 @@ def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
     line = ProgressLine(started)
 
     def watch(message: Message, result: PlanResult) -> None:
-        line.result = result
         for warning in message.get("warnings", ()):
+            line.remove()
             output.warning(warning)
         _take(message, result, writer)
-
-    def fork(channel: int, environment: Mapping[str, str]) -> Any:
-        process = fork_worker(channel, environment)
-        line.start()  # not before: a process with several threads must not be forked
-        return process
+        line.show(result)
 
     try:
         if can_fork():
-            return run_job(job, watch, started=started, command=fork)
-        line.start()
+            return run_job(job, watch, started=started, command=fork_worker)
         return run_job(job, watch, started=started)
     finally:
-        line.stop()
+        line.remove()
 
 
 class ProgressLine:
-    """A line on standard error that says how far planning is, drawn by a thread if that is a terminal."""
+    """A line on standard error that says how far planning is, if that is a terminal."""
 
     def __init__(self, started: float) -> None:
         self.started = started
-        self.result: PlanResult | None = None
-        """What is known so far."""
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._last = started
+        self._is_shown = False
 
-    def start(self) -> None:
-        """Shows the line from soon on, if there may be a terminal."""
-        if output.may_draw():
-            self._thread = threading.Thread(target=self._draw, daemon=True)
-            self._thread.start()
+    def show(self, result: PlanResult) -> None:
+        """Shows what is known so far: not at first, since most small problems are solved by then, nor every time."""
+        now = time.monotonic()
+        if output.is_terminal() and now - self._last > 0.3:
+            self._last = now
+            self._is_shown = True
+            output.draw(progress_line(result, now - self.started, shutil.get_terminal_size().columns - 1))
 
-    def stop(self) -> None:
+    def remove(self) -> None:
         """Removes the line."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _draw(self) -> None:
-        # seconds; most small problems are solved by then
-        if self._stopped.wait(0.3):
-            return
-        from rich.live import Live
-
-        terminal = output.error_console()
-
-        def line() -> Text:
-            return progress_line(self.result, time.monotonic() - self.started, terminal.width)
-
-        if terminal.is_terminal:
-            with Live(console=terminal, get_renderable=line, transient=True, refresh_per_second=5):
-                self._stopped.wait()
+        if self._is_shown:
+            output.draw("")
+            self._is_shown = False
 
 
 def program_start() -> float:
@@ -293,12 +270,10 @@ def _take(message: Message, result: PlanResult, writer: PlanWriter) -> None:
         writer.write(result)
 
 
-def progress_line(result: PlanResult | None, seconds: float, width: int) -> Text:
+def progress_line(result: PlanResult, seconds: float, width: int) -> str:
     """Progress in a line of at most `width` characters: seconds, jumps, goals, plan, search, tree size."""
-    from rich.text import Text
-
     parts = [f"{seconds:.0f} s"]
-    if result is not None and result.figures.jumps is not None:
+    if result.figures.jumps is not None:
         figures = result.figures
         parts.append(rollout_text(figures))
         parts.append(f"{figures.goals or 0:,} of {figures.goal_count or 0:,} goals")
@@ -308,8 +283,8 @@ def progress_line(result: PlanResult | None, seconds: float, width: int) -> Text
             parts.append(searched)
         parts.append(f"trees of up to {figures.largest_tree or 0:,} states")
     else:
-        parts.append("reading" if result is None else "loading the policy")
-    return Text(fitting(parts, width), style="dim")
+        parts.append("loading the policy")
+    return fitting(parts, width)
 
 
 ROLLOUT_ENDS = {

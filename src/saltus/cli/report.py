@@ -67,12 +67,12 @@ def report(
     for entry in found.series:
         solved = f"{len(entry.solved):,} of {plural(len(entry.records), 'problem')} solved"
         console.print(Text.assemble((entry.label, "bold"), f": {solved} ({', '.join(entry.files)})"))
-    if found.unexplained is None and found.series:
+    if not found.sections["errors"] and found.series:
         console.print("no unexplained errors")
     for table in found.tables():
         if table.main or tables:
             # the page lists all unexplained errors
-            print_table(console, table, 30 if table is found.unexplained else None)
+            print_table(console, table, 30 if table in found.sections["errors"] else None)
     if html is not None:
         console.print(f"page written to {html}", soft_wrap=True)
 

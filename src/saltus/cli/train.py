@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -92,31 +92,29 @@ def train(
 
         saltus train examples/blocksworld --out runs/first --config tiny --set episodes=2
     """
-    from saltus.learn import open_run  # here, because importing PyTorch takes a second
+    from saltus.learn import open_contest, open_run  # here, because importing PyTorch takes a second
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
+    shared: dict[str, Any] = {"settings": settings or (), "seed": seed, "device": device, "threads": threads}
+    shared |= {"resume": resume, "warn": output.warning}
     if is_contest(out, config, start, resume=resume):
         budget = budget_of(time_limit)
-        return ended_by(hold_contest(folder, out, settings or (), seed, budget, device, threads, resume=resume))
-    run = open_run(
-        folder,
-        out,
-        config=config,
-        settings=settings or (),
-        seed=seed,
-        device=device,
-        threads=threads,
-        resume=resume,
-        start=start,
-        warn=output.warning,
-    )
-    stopped_by = follow(run, seconds)
-    lines = run.summary(stopped_by)
+        if not resume:
+            output.note("reading the problems and making larger ones to choose by")
+        contest = open_contest(folder, out, budget=budget, **shared)
+        stopped_by = play(contest)
+        lines = contest.summary(stopped_by)
+        longer = "which counts all of the contest's time" if contest.is_out_of_time else ""
+    else:
+        run = open_run(folder, out, config=config, start=start, **shared)
+        stopped_by = follow(run, seconds)
+        lines = run.summary(stopped_by)
+        longer = "which counts all of the run's time, or none" if run.stopped_by else ""
     if stopped_by:
         lines.append("to continue: the same command with --resume")
-    elif run.stopped_by:
-        lines.append("to continue: --resume and a longer --time-limit, which counts all of the run's time, or none")
+    elif longer:
+        lines.append(f"to continue: --resume and a longer --time-limit, {longer}")
     output.result("\n".join(lines))
     return ended_by(stopped_by)
 
@@ -149,44 +147,6 @@ def budget_of(time_limit: str | None) -> Budget | None:
     if seconds is None:
         raise ConfigurationError("--time-limit none: a contest divides its time; only --config trains without a limit")
     return Budget(seconds)
-
-
-def hold_contest(
-    folder: Path,
-    out: Path,
-    settings: Sequence[str],
-    seed: int | None,
-    budget: Budget | None,
-    device: str,
-    threads: int | None,
-    *,
-    resume: bool,
-) -> str:
-    """Chooses a configuration and trains with it; prints what came of it. Returns the name of the signal that ended it,
-    if one did."""
-    from saltus.learn import open_contest
-
-    if not resume:
-        output.note("reading the problems and making larger ones to choose by")
-    contest = open_contest(
-        folder,
-        out,
-        settings=settings,
-        seed=seed,
-        budget=budget,
-        device=device,
-        threads=threads,
-        resume=resume,
-        warn=output.warning,
-    )
-    stopped_by = play(contest)
-    lines = contest.summary(stopped_by)
-    if stopped_by:
-        lines.append("to continue: the same command with --resume")
-    elif contest.is_out_of_time:
-        lines.append("to continue: --resume and a longer --time-limit, which counts all of the contest's time")
-    output.result("\n".join(lines))
-    return stopped_by
 
 
 def play(contest: Contest) -> str:
@@ -303,38 +263,16 @@ def ipc_learn(
 
     seconds = seconds_of("--time-limit", time_limit) if time_limit is not None else None
     check_device(device)
+    shared: dict[str, Any] = {"settings": settings or (), "seed": seed, "device": device, "threads": threads}
+    shared["warn"] = output.warning
+    policies: RunOutput
     if config is None:
-        contest, policies = open_numbered_contest(
-            knowledge,
-            domain,
-            tasks,
-            settings=settings or (),
-            seed=seed,
-            budget=budget_of(time_limit),
-            device=device,
-            threads=threads,
-            warn=output.warning,
-        )
+        contest, policies = open_numbered_contest(knowledge, domain, tasks, budget=budget_of(time_limit), **shared)
         play(contest)
-        report_policies(policies)
-        return
-    run = open_numbered_run(
-        knowledge,
-        domain,
-        tasks,
-        config=config,
-        settings=settings or (),
-        seed=seed,
-        device=device,
-        threads=threads,
-        warn=output.warning,
-    )
-    follow(run, seconds)
-    report_policies(run.output)
-
-
-def report_policies(policies: RunOutput) -> None:
-    """Says how many policies were written; none is an error."""
+    else:
+        run = open_numbered_run(knowledge, domain, tasks, config=config, **shared)
+        follow(run, seconds)
+        policies = run.output
     if not policies.written:
         raise WriteError(f"{policies.policy}: cannot be written")
     output.result(f"{plural(policies.written, 'policy')}, the last one in {policies.policy}")

@@ -15,7 +15,15 @@ from typing import Any, ClassVar, Self
 from saltus.errors import SaltusError
 from saltus.files import check_plain_file
 from saltus.lookahead import PlaySpec, TreeSpec
-from saltus.policy.catalogue import AUTO, YARDSTICK_NAMES, check_lookahead, policy_name, policy_path
+from saltus.policy.catalogue import (
+    AUTO,
+    YARDSTICK_NAMES,
+    check_lookahead,
+    policy_file_for,
+    policy_folder,
+    policy_name,
+    policy_path,
+)
 from saltus.policy.figures import Figures
 from saltus.policy.outcome import Outcome, PlanningProtocol
 from saltus.policy.values import MARGIN, PATIENCE, PATIENCE_PER_OBJECT
@@ -134,10 +142,21 @@ class PlanJob(Job[PlanResult]):
         return {name.strip(): value.strip() for name, _, value in parts}
 
     def is_flat(self) -> bool:
-        """Whether the lookahead of a yardstick or of a policy file is flat; no bundled policy has such a lookahead."""
+        """Whether the policy's lookahead is flat; no bundled policy has such a one. False if the policy cannot be read.
+
+        The domain is read only if the policy is in a folder.
+        """
         if self.policy in YARDSTICK_NAMES:
             return TreeSpec.of(self.lookahead).kind == FLAT
-        return self.method().startswith(f"{FLAT}-")
+        if policy_folder(self.policy) is None:
+            return self.method().startswith(f"{FLAT}-")
+        from saltus.pddl import Source, parse_domain
+
+        try:
+            path = policy_file_for(self.policy, parse_domain(Source.from_file(self.domain)))
+        except SaltusError:  # the job will say why
+            return False
+        return replace(self, policy=str(path)).is_flat()
 
     def with_flat_limit(self, protocol: PlanningProtocol) -> Self:
         """The job with the protocol's time limit for its policy, which must be known: flat ones may have their own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol
@@ -43,7 +44,7 @@ class Runner(Protocol):
     def run(
         self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore, is_over: Callable[[], bool] = never
     ) -> Generator[Finished[Result], None, None]:
-        """Jobs as they end; `begin` is called with the number of each job that starts.
+        """Jobs as they end; `begin` is called with the number of each job that starts, in the thread that waits.
 
         Closing the generator ends running jobs, gently if they can; an interrupt while it waits for them kills them.
         `is_over` is asked about twice a second, and True ends the generator in the same way: the results of jobs that
@@ -66,7 +67,7 @@ class LocalRunner:
         waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in range(len(jobs)):
             waiting.put(number)
-        finished: queue.SimpleQueue[Finished[Result] | BaseException] = queue.SimpleQueue()
+        news: queue.SimpleQueue[int | Finished[Result] | BaseException] = queue.SimpleQueue()
         stop = Stop()
 
         def run_waiting(end: threading.Event) -> None:
@@ -77,10 +78,10 @@ class LocalRunner:
                     except queue.Empty:
                         return
                     started = timestamp()
-                    begin(number)
-                    finished.put(Finished(number, started, self._run_job(jobs[number], stop=stop)))
+                    news.put(number)
+                    news.put(Finished(number, started, self._run_job(jobs[number], stop=stop)))
             except BaseException as error:
-                finished.put(error)
+                news.put(error)
             finally:
                 end.set()
 
@@ -91,7 +92,7 @@ class LocalRunner:
                 threading.Thread(target=run_waiting, args=(end,), daemon=True).start()
                 ends.append(end)
             for _ in jobs:
-                entry = _next(finished, is_over)
+                entry = _next(news, begin, is_over)
                 if entry is None:
                     return
                 yield entry
@@ -106,17 +107,19 @@ class LocalRunner:
 
 
 def _next(
-    finished: queue.SimpleQueue[Finished[Result] | BaseException], is_over: Callable[[], bool]
+    news: queue.SimpleQueue[int | Finished[Result] | BaseException],
+    begin: Callable[[int], None],
+    is_over: Callable[[], bool],
 ) -> Finished[Result] | None:
     """The next job that ends, None if time is over before; an error in its thread is raised."""
     while not is_over():
-        try:
-            entry = finished.get(timeout=WAKE_UP)
-        except queue.Empty:
-            continue
-        if isinstance(entry, BaseException):
-            raise entry
-        return entry
+        with suppress(queue.Empty):
+            entry = news.get(timeout=WAKE_UP)
+            if isinstance(entry, BaseException):
+                raise entry
+            if isinstance(entry, Finished):
+                return entry
+            begin(entry)
     return None
 
 

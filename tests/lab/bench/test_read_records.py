@@ -1,4 +1,4 @@
-"""Reading record files: what is read, rejected and warned about; records of version 1."""
+"""Reading record files: what is read, rejected and warned about."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_only_plans_count_as_solved(tmp_path: Path, outcome: str) -> None:
         (b"\xff\xfe\x00garbage", "a.jsonl:1:1: not a record file: not UTF-8 (byte 1 of the line)"),
         ("{}", "a.jsonl:1:1: not a record: format is missing, expected 'saltus-record'"),
         ({"format": "other"}, "a.jsonl:1:1: not a record: format is 'other', expected 'saltus-record'"),
-        (record(version=3), "a.jsonl:1:1: record of version 3, this program reads up to 2; update saltus"),
+        (record(version=3), "a.jsonl:1:1: record of version 3, this program reads version 2"),
         (record(version="1"), "a.jsonl:1:1: not a record file: version is '1', expected a whole number"),
         (record(version=True), "a.jsonl:1:1: not a record file: version is True, expected a whole number"),
         (record(outcome=None), "a.jsonl:1:1: not a record file: outcome is missing"),
@@ -108,31 +108,7 @@ def test_many_damaged_lines_are_counted(tmp_path: Path) -> None:
     assert warnings[-1] == f"{path}: 8 more damaged lines ignored"
 
 
-@pytest.mark.parametrize("wrong", [{"format": "other"}, record(version=7)], ids=["format", "version"])
-def test_other_formats_and_later_versions_are_errors_anywhere(tmp_path: Path, wrong: object) -> None:
+@pytest.mark.parametrize("wrong", [{"format": "other"}, record(version=7), record(version=1)])
+def test_other_formats_and_versions_are_errors_anywhere(tmp_path: Path, wrong: object) -> None:
     with pytest.raises(InputError, match=r"a\.jsonl:2:1: "):
         read_records(write(tmp_path / "a.jsonl", record(), wrong))
-
-
-def test_records_of_version_1_are_upgraded(tmp_path: Path) -> None:
-    old = record(
-        version=1,
-        outcome="choice limit",
-        detail="lost",
-        greedy_outcome="choice limit",
-        found_by="search beside",
-        plan_length=None,
-        choices=1000,
-        search_choices=7,
-        beside_choices=70,
-        limits={"seconds": 3600, "memory_mb": None, "choices": 1000},
-    )
-    del old["jumps"]
-    (entry,) = read_records(write(tmp_path / "a.jsonl", old)).records
-    assert (entry.outcome, entry.greedy_outcome) == (Outcome.JUMPS, Outcome.JUMPS)
-    assert (entry.found_by, entry.by_search, entry.detail) == ("goal search", True, "proven dead end")
-    assert (entry.jumps, entry.search_decisions, entry.goal_search_decisions) == (1000, 7, 70)
-    assert entry.limits.max_jumps == 1000
-    again = write(tmp_path / "b.jsonl", entry.to_json())
-    assert entry.to_json()["version"] == 2
-    assert read_records(again).records == (entry,)

@@ -98,21 +98,21 @@ def test_a_file_says_what_is_compared(folder: Path) -> None:
 def test_runs_and_trials_are_the_product(folder: Path) -> None:
     spec = read(folder, GOOD)
     runs = planned_runs(spec, Path("out"))
-    # Everything once before anything is done with another seed.
+    # All systems domain by domain, and everything once before anything is done with another seed.
     assert [str(run) for run in runs] == [
         "aiw-ad ferry seed 3",
-        "aiw-ad miconic seed 3",
         "iw-ad ferry seed 0",
         "recipe ferry seed 0",
+        "aiw-ad miconic seed 3",
         "recipe miconic seed 0",
         "aiw-ad ferry seed 1",
-        "aiw-ad miconic seed 1",
         "iw-ad ferry seed 1",
         "recipe ferry seed 1",
+        "aiw-ad miconic seed 1",
         "recipe miconic seed 1",
     ]
-    assert runs[2].folder == Path("out/runs/ferry/iw-ad/seed-0")
-    assert runs[2].settings == ("training.batch=16", "training.batch=8", "training.episodes=20")
+    assert runs[1].folder == Path("out/runs/ferry/iw-ad/seed-0")
+    assert runs[1].settings == ("training.batch=16", "training.batch=8", "training.episodes=20")
     trials = planned_trials(spec, Path("out"), runs)
     assert sum(planned.problems for planned in trials) == 2 * (len(runs) + 2 + 2)
     assert {planned.file.name for planned in trials} == {
@@ -121,20 +121,6 @@ def test_runs_and_trials_are_the_product(folder: Path) -> None:
         "lama.jsonl",
         "goals.jsonl",
     }
-
-
-def test_systems_of_a_block_take_turns(folder: Path) -> None:
-    runs = planned_runs(read(folder, GOOD.replace("runs = 16", "runs = 16\nblocks = [2]")), Path("out"))
-    assert [str(run) for run in runs[:6]] == [
-        "aiw-ad ferry seed 3",
-        "iw-ad ferry seed 0",
-        "aiw-ad miconic seed 3",
-        "recipe ferry seed 0",
-        "recipe miconic seed 0",
-        "aiw-ad ferry seed 1",
-    ]
-    one_by_one = planned_runs(read(folder, GOOD), Path("out"))
-    assert sorted(map(str, runs)) == sorted(map(str, one_by_one))
 
 
 def test_training_needs_no_test_problems(folder: Path) -> None:
@@ -188,8 +174,6 @@ def test_a_planner_that_learns_is_trained_once(folder: Path) -> None:
         ("search = false", 'protocol = "closed"', r"\[testing\] protocol is 'closed', expected one of paper, open"),
         ('memory_limit = "2G"', 'memory_limit = "2X"', r"\[testing\] memory_limit 2X: expected a number"),
         ('device = "cuda"', 'device = "tpu"', r"\[machines\] device is 'tpu', expected one of"),
-        ("runs = 16", "blocks = 2", r"\[machines\] blocks is 2, expected a list of whole numbers"),
-        ("runs = 16", "blocks = [0]", r"\[machines\] blocks is \[0\], expected a list of whole numbers"),
         ('config = "aiw-ad"', 'confg = "aiw-ad"', r"\[systems.aiw-ad\] expected one of config, .*; found none"),
         ('config = "aiw-ad"', 'config = "aiw-ac"', r"\[systems.aiw-ad\] configuration aiw-ac: no such file or name"),
         ("batch=8", "batsh=8", r"\[systems.iw-ad\] training: unknown key 'batsh'; did you mean 'batch'"),

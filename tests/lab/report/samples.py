@@ -10,7 +10,7 @@ from typing import Any
 
 from saltus.lab.bench.record import VERSION, parse_record
 from saltus.lab.bench.records import RecordList
-from saltus.lab.report.paper import read_paper
+from saltus.lab.report.paper import BENCHMARKS, TOTAL, WHOLE, PaperTable, read_paper
 from saltus.lab.report.series import Series, make_series
 
 SPLITS = {"easy": 1.0, "medium": 0.8, "hard": 0.35}
@@ -67,7 +67,7 @@ def paper_records(column: str, **changes: Any) -> list[dict[str, Any]]:
     i = table.columns.index(column)
     records: list[dict[str, Any]] = []
     for domain in table.domains:
-        for split in table.splits:
+        for split in splits_of(table):
             solved = table.cells[domain, split][i]
             assert solved is not None
             for number in range(1, 31):
@@ -158,3 +158,13 @@ def write_run(
     if config is not None:
         (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     return folder
+
+
+def splits_of(table: PaperTable) -> tuple[str, ...]:
+    """The splits that have rows of their own."""
+    return tuple(split for split in BENCHMARKS[table.benchmark] if (table.domains[0], split) in table.cells)
+
+
+def total_of(table: PaperTable) -> tuple[float | None, ...]:
+    """The paper's own totals."""
+    return table.cells[WHOLE, TOTAL]

@@ -35,23 +35,23 @@ def test_a_report_says_what_contests_chose(tmp_path: Path) -> None:
     write_contest(tmp_path / "runs" / "ferry")
     write_contest(tmp_path / "runs" / "new", problems="data/delivery", winner="", reason="", ended_by="", rounds=[])
     report = make_report([], [tmp_path / "runs", tmp_path / "runs" / "ferry"])
-    assert report.contests is not None
+    assert report.table("contests") is not None
     assert report.warnings == ()
     chosen = ["iw-free", "5 of 5 and 12 of 12 larger, 602 actions", "aiw: 5 of 5, 93 actions"]
     ended = ["2 rounds of 8 runs", "360 of 600 s", "the time limit"]
     path = str(tmp_path / "runs")
-    assert report.contests.texts() == [
+    assert report.table("contests").texts() == [
         ["delivery", f"{path}/new", "-", "-", "-", "0 rounds of 8 runs", "360 of 600 s", "goes on"],
         ["ferry", f"{path}/ferry", *chosen, *ended],
     ]
-    assert report.contests in report.tables()
+    assert report.table("contests") in report.tables()
     assert "5 of 5 and 12 of 12 larger, 602 actions" in report_page(report)
 
 
 def test_without_contests_there_is_no_table(tmp_path: Path) -> None:
     write_run(tmp_path / "ferry", 0)
     report = make_report([], [tmp_path])
-    assert report.contests is None
+    assert report.table("contests") is None
     assert "Contests" not in report_page(report)
 
 

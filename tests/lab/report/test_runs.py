@@ -32,12 +32,10 @@ def test_a_run_is_read(tmp_path: Path) -> None:
         ("runs/ferry-seed3", {}, "ferry", "ferry"),
         ("runs/ferry", {}, "ferry", "ferry"),
         ("runs/aiw-1000", {}, "aiw-1000", "aiw-1000"),
-        ("runs/x", {"name": "wide", "domain": "ferry"}, "wide", "ferry"),
-        ("runs/x", {"name": "wide-seed2", "domain": "ferry"}, "wide", "ferry"),
-        ("runs/x", {"domain": "ferry", "seed": 1}, "ferry", "ferry"),
-        ("runs/x", {"domain": "problems/ferry/domain.pddl"}, "x", "ferry"),
-        ("runs/wide/seed-1", {"domain": "ferry", "seed": 1}, "wide", "ferry"),
-        ("runs/x", {"domain": 7, "name": None}, "x", "x"),
+        ("runs/x", {"problems": "ipc/ferry", "seed": 1}, "ferry", "ferry"),
+        ("runs/x", {"problems": "problems/ferry/domain.pddl"}, "x", "ferry"),
+        ("runs/wide/seed-1", {"problems": "ipc/ferry", "seed": 1}, "wide", "ferry"),
+        ("runs/x", {"problems": 7}, "x", "x"),
         ("runs/ferry/cool-seed-2", {"problems": "ipc/ferry", "seed": 2}, "cool", "ferry"),
         ("runs/ferry/seed-2", {"problems": "ipc/ferry", "seed": 2}, "ferry", "ferry"),
     ],
@@ -65,7 +63,7 @@ def test_seeds_are_one_curve_with_its_spread(tmp_path: Path) -> None:
 
 def test_runs_of_one_domain_and_different_names_are_drawn_together(tmp_path: Path) -> None:
     for name in ("narrow", "wide"):
-        write_run(tmp_path / name / "seed-0", 0, config={"domain": "ferry"})
+        write_run(tmp_path / name / "seed-0", 0, config={"problems": "ipc/ferry"})
     (group,), _ = read_runs([tmp_path])
     assert [curve.name for curve in group.curves(coverage_of)] == ["narrow", "wide"]
 

@@ -84,7 +84,7 @@ def test_series_with_other_problems_are_noted_and_not_ranked() -> None:
 def test_references_count_without_being_shown(tmp_path: Path) -> None:
     ours = write_records(tmp_path / "ours.jsonl", OURS)
     lama = write_records(tmp_path / "lama.jsonl", LAMA)
-    alone, against = make_report([ours]).scores, make_report([ours], references=[lama]).scores
+    alone, against = make_report([ours]).table("scores"), make_report([ours], references=[lama]).table("scores")
     assert alone is not None
     assert against is not None
     assert alone.texts()[-1] == ["all", "3/4", "3.0", "2.5"]

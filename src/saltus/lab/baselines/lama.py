@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,20 +107,19 @@ def find_driver() -> Path:
     return driver
 
 
-def lama_command(job: LamaJob, folder: Path) -> list[str]:
-    """Command line of LAMA; plans go to the folder."""
-    command = [sys.executable, str(find_driver()), "--alias", job.method(), "--plan-file", str(folder / "plan")]
-    command += ["--sas-file", str(folder / "output.sas")]
-    if job.limits.memory_mb is not None:
-        command += ["--overall-memory-limit", f"{math.ceil(job.limits.memory_mb)}M"]
-    return [*command, str(Path(job.domain).absolute()), str(Path(job.problem).absolute())]
+def fast_downward(alias: str, folder: Path, limits: Sequence[str], *inputs: str | Path) -> list[str]:
+    """Command line of Fast Downward for a domain and a problem; plans go to the folder."""
+    command = [sys.executable, str(find_driver()), "--alias", alias, "--plan-file", str(folder / "plan")]
+    return [*command, "--sas-file", str(folder / "output.sas"), *limits, *map(os.path.abspath, inputs)]
 
 
 def run_lama(job: LamaJob, folder: Path) -> Generator[Plan | tuple[Outcome, str], None, None]:
     """The plans as they are found, not validated yet; if there is none, outcome and detail instead."""
+    memory = job.limits.memory_mb
+    limits = [] if memory is None else ["--overall-memory-limit", f"{math.ceil(memory)}M"]
     with open(folder / "errors", "wb") as errors:
         process = subprocess.Popen(
-            lama_command(job, folder),
+            fast_downward(job.method(), folder, limits, job.domain, job.problem),
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

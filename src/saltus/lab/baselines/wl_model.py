@@ -29,7 +29,6 @@ from saltus.task import State, Task
 WL_GOOSE = "wl-goose"
 """Name of planner and method."""
 FORMAT = "saltus-wl-goose"
-VERSION = 1
 ENTRY = "saltus"
 """Entry of the file that `wlplan` ignores."""
 ITERATIONS = 4
@@ -132,7 +131,7 @@ class WLModel:
             content = json.loads(inner.read_bytes())
         entry = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": 1,
             "signature": self.signature,
             "training": self.training,
         }
@@ -145,16 +144,13 @@ def read_model_entry(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         content = json.loads(read_whole(path, RECORD_BYTES))
         entry = content[ENTRY]
-        version = entry["version"] if entry["format"] == FORMAT else None
         read_signature(entry["signature"])
-        if type(version) is not int or not isinstance(entry.get("training", {}), dict):
+        if (entry["format"], entry["version"]) != (FORMAT, 1) or not isinstance(entry.get("training", {}), dict):
             raise ValueError
     except InputError as error:
         raise PolicyError(str(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DamageError):
         raise PolicyError(f"{name}: not a model of WL-GOOSE; 'saltus wl-goose' trains one") from None
-    if version > VERSION:
-        raise PolicyError(f"{name}: model of version {version}, this program reads up to {VERSION}; update saltus")
     found: dict[str, Any] = entry
     return found
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from saltus.errors import InputError
 from saltus.files import make_folder, write_whole
-from saltus.lab.baselines.lama import find_driver
+from saltus.lab.baselines.lama import fast_downward
 from saltus.lab.baselines.wl_model import (
     FEATURES,
     GRAPH,
@@ -113,9 +112,8 @@ def optimal_plan(domain: Path, problem: Path, seconds: float, kept: Path | None 
     if kept is not None and kept.is_file():
         return read_plan(kept)
     with tempfile.TemporaryDirectory(prefix="saltus-") as folder:
-        command = [sys.executable, str(find_driver()), "--alias", OPTIMAL, "--plan-file", f"{folder}/plan"]
-        command += ["--sas-file", f"{folder}/output.sas", "--overall-time-limit", f"{max(1, round(seconds))}s"]
-        command += [str(domain.absolute()), str(problem.absolute())]
+        limit = ["--overall-time-limit", f"{max(1, round(seconds))}s"]
+        command = fast_downward(OPTIMAL, Path(folder), limit, domain, problem)
         done = subprocess.run(command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         found = Path(folder) / "plan"
         if done.returncode != 0 or not found.is_file():

@@ -7,7 +7,6 @@ again; every other trial leaves one, however it ended.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -165,7 +164,7 @@ def run_trials(
     runner: Runner,
     *,
     protocol: str,
-    watch: Callable[[Tally, Record | None], None] | None = None,
+    watch: Callable[[Tally, Record | None], None] = lambda tally, record: None,
     is_over: Callable[[], bool] = never,
 ) -> Tally:
     """The tally once every trial has a record in its file, or `is_over` returns True: those cut off leave none.
@@ -177,13 +176,10 @@ def run_trials(
         raise InputError("two problems of the suites have the same domain, split and name")
     missing = [(file, trial) for key, (file, trial) in by_key.items() if key not in file.done]
     tally = Tally(len(trials), len(trials) - len(missing))
-    guard = threading.Lock()
 
     def begin(number: int) -> None:
-        with guard:
-            tally.running.append(missing[number][1])
-            if watch is not None:
-                watch(tally, None)
+        tally.running.append(missing[number][1])
+        watch(tally, None)
 
     with closing(runner.run([trial.job for _, trial in missing], begin, is_over)) as finished:
         for ended in finished:
@@ -201,10 +197,7 @@ def run_trials(
                     started=ended.started,
                 )
                 file.append(record)
-            with guard:
-                tally.running.remove(trial)
-                if record is not None:
-                    tally.outcomes[result.outcome] += 1
-                if watch is not None:
-                    watch(tally, record)
+                tally.outcomes[result.outcome] += 1
+            tally.running.remove(trial)
+            watch(tally, record)
     return tally

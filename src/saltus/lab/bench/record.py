@@ -2,7 +2,7 @@
 
 Every field is declared once, with the kind of its values: those of planning in `policy/figures.py`, the others here.
 Writing, reading and checking follow from the declarations. Keys that are not known are ignored, and fields that are
-missing are None or empty, unless they are required. Records of earlier versions are upgraded when they are read.
+missing are None or empty, unless they are required.
 """
 
 from __future__ import annotations
@@ -189,10 +189,8 @@ def parse_record(line: bytes, file: str, number: int) -> Record:
     stored = values.get("version")
     if type(stored) is not int or stored < 1:
         raise DamageError(f"version is {shorten(repr(stored))}, expected a whole number")
-    if stored > VERSION:
-        raise InputError(f"record of version {stored}, this program reads up to {VERSION}; update saltus", position)
-    if stored < VERSION:
-        upgrade(values)
+    if stored != VERSION:
+        raise InputError(f"record of version {stored}, this program reads version {VERSION}", position)
     return Record(**_checked(values), file=file, line=number)
 
 
@@ -212,33 +210,3 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
             except (ConfigurationError, TypeError) as error:
                 raise DamageError(f"{name} is {shorten(repr(value))}: {error}") from None
     return checked
-
-
-RENAMED = {"choices": "jumps", "search_choices": "search_decisions", "beside_choices": "goal_search_decisions"}
-"""Fields of version 1 with other names."""
-RENAMED_LIMITS = {"choices": "max_jumps"}
-"""Limits of version 1 with other names."""
-REWORDED = {
-    "outcome": {"choice limit": "jump limit"},
-    "greedy_outcome": {"choice limit": "jump limit"},
-    "found_by": {"search beside": "goal search"},
-    "detail": {
-        "lost": "proven dead end",
-        "the search came to its end": "the search has exhausted all reachable states",
-        "the search was cut off by the limit on choices": "the search was cut off by the jump limit",
-    },
-}
-"""Values of version 1 with other words, by field."""
-
-
-def upgrade(values: dict[str, Any]) -> None:
-    """Turns the values of a record of version 1 into those of version 2."""
-    for old, new in RENAMED.items():
-        if old in values:
-            values[new] = values.pop(old)
-    limits = values.get("limits")
-    if isinstance(limits, dict):
-        values["limits"] = {RENAMED_LIMITS.get(name, name): value for name, value in limits.items()}
-    for name, words in REWORDED.items():
-        if isinstance(values.get(name), str):
-            values[name] = words.get(values[name], values[name])

@@ -12,7 +12,6 @@ works in a folder.
 from __future__ import annotations
 
 import os
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -129,24 +128,21 @@ class Experiment:
                 from saltus.learn.folder import wait_until_free  # here, because importing PyTorch takes a second
 
                 wait_until_free(run.folder)
-        guard = threading.Lock()
 
         def begin(number: int) -> None:
-            with guard:
-                tally.running.append(group[number])
-                watch(tally, None, None)
+            tally.running.append(group[number])
+            watch(tally, None, None)
 
         with closing(runner.run([run.job(self.spec.machines) for run in group], begin, is_over)) as finished:
             for ended in finished:
                 run, result = group[ended.number], ended.result
-                with guard:
-                    tally.running.remove(run)
-                    if result.outcome is not None:
-                        tally.failed[str(run)] = result
-                    elif not result.stopped_by:
-                        run.mark(result.summary)
-                        tally.done += 1
-                    watch(tally, run, result)
+                tally.running.remove(run)
+                if result.outcome is not None:
+                    tally.failed[str(run)] = result
+                elif not result.stopped_by:
+                    run.mark(result.summary)
+                    tally.done += 1
+                watch(tally, run, result)
 
     def _training_runner(self, is_planner: bool, slots: int, run_job: Callable[..., TrainResult] | None) -> Runner:
         machines = self.spec.machines
@@ -159,7 +155,7 @@ class Experiment:
 
     # -- playing -----------------------------------------------------------------------------------------------------
 
-    def play(self, watch: WatchPlaying | None = None, is_over: Callable[[], bool] = never) -> Tally:
+    def play(self, watch: WatchPlaying = lambda tally, record: None, is_over: Callable[[], bool] = never) -> Tally:
         """The tally once every trial whose policy is trained has a record, or `is_over` returns True."""
         check_planners(self.spec.systems)
         trials = self._known_trials(self.warn)

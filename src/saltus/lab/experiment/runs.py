@@ -10,9 +10,7 @@ experiment's file may ask for more episodes later, and only what the runs lack i
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -120,30 +118,18 @@ class PlannedRun:
 def planned_runs(spec: ExperimentSpec, out: Path) -> list[PlannedRun]:
     """All runs of an experiment: every system and domain with its first seed, then those with further seeds.
 
-    The systems of a block take turns, so that slow and fast ones share the machine, and an experiment that is stopped
-    has compared all of them on some domains rather than some of them on all domains.
+    The systems take turns, so that slow and fast ones share the machine, and an experiment that is stopped has compared
+    all of them on some domains rather than some of them on all domains.
     """
-    found: list[PlannedRun] = []
-    blocks = list(training_blocks(spec))
-    for turn in range(max((len(system.seeds) for block in blocks for system in block), default=0)):
-        for block in blocks:
-            for suite in spec.suites:
-                for system in block:
-                    if suite.name in system.domains and turn < len(system.seeds):
-                        seed = system.seeds[turn]
-                        folder = out / "runs" / suite.name / system.name / f"seed-{seed}"
-                        found.append(PlannedRun(system, suite, seed, folder))
-    return found
-
-
-def training_blocks(spec: ExperimentSpec) -> Iterator[list[System]]:
-    """The trained systems in the order of the file, cut into blocks."""
     trained = [system for system in spec.systems if system.is_trained]
-    for size in itertools.chain(spec.machines.blocks, itertools.repeat(1)):
-        if not trained:
-            return
-        yield trained[:size]
-        trained = trained[size:]
+    return [
+        PlannedRun(system, suite, seed, out / "runs" / suite.name / system.name / f"seed-{seed}")
+        for turn in range(max((len(system.seeds) for system in trained), default=0))
+        for suite in spec.suites
+        for system in trained
+        if suite.name in system.domains
+        for seed in system.seeds[turn : turn + 1]
+    ]
 
 
 def policy_digest(path: Path) -> str:

@@ -92,8 +92,6 @@ class Machines:
     """Problems played side by side; None for one per core."""
     threads: int = 1
     """Threads per process."""
-    blocks: tuple[int, ...] = ()
-    """Numbers of trained systems that take turns, domain by domain; those after the last block train one by one."""
     ray: str | None = None
     """Address of a Ray cluster; None for this machine alone."""
 
@@ -263,7 +261,6 @@ def _machines(table: Table) -> Machines:
         runs=table.whole("runs", None),
         trials=table.whole("trials", None),
         threads=table.whole("threads", None) or 1,
-        blocks=table.wholes("blocks"),
         ray=table.text("ray", "") or None,
     )
     table.end()

@@ -78,11 +78,6 @@ class Table:
         found = self.read(key, default, lambda value: value == "none" or is_whole(value, least), expected)
         return None if found == "none" else found
 
-    def wholes(self, key: str) -> tuple[int, ...]:
-        """A list of whole numbers, at least 1; empty if there is none."""
-        expected = "a list of whole numbers, at least 1"
-        return tuple(self.read(key, (), lambda value: type(value) is list and all(map(is_whole, value)), expected))
-
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         found: bool = self.read(key, default, lambda value: type(value) is bool, "true or false")

@@ -172,8 +172,10 @@ def _outcome_order(outcome: Outcome | str) -> tuple[int, str]:
     return (known.index(outcome) if isinstance(outcome, Outcome) else len(known)), outcome
 
 
-def outcome_table(series: Sequence[Series]) -> Table:
+def outcome_table(series: Sequence[Series]) -> Table | None:
     """Number of records with each outcome, for every series."""
+    if not series:
+        return None
     counts = [Counter(record.outcome for record in entry.records.values()) for entry in series]
     rows: list[Row] = []
     for outcome in sorted({outcome for count in counts for outcome in count}, key=_outcome_order):

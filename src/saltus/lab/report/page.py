@@ -26,7 +26,7 @@ def report_page(report: Report, title: str = "Saltus report") -> str:
     sections = [
         ("errors", "Errors and warnings", _errors(report)),
         ("coverage", "Coverage", _coverage(report)),
-        ("scores", "Scores", table_html(report.scores, "score-table") if report.scores is not None else ""),
+        ("scores", "Scores", _tables(report, "scores")),
         ("time", "Solved over time", _drawn(report.series, cactus, "cactus")),
         ("size", "Solved by size", _drawn(report.series, coverage_by_size, "sizes")),
         ("comparison", "Comparison", _comparison(report)),
@@ -74,13 +74,25 @@ def _errors(report: Report) -> str:
     if report.warnings:
         entries = "".join(f"<li>{escape(message)}</li>" for message in report.warnings)
         parts.append(f'<div class="box warn"><ul>{entries}</ul></div>')
-    if report.unexplained is not None:
-        parts.append(table_html(report.unexplained, "unexplained", tall=len(report.unexplained.rows) > 15))
+    if unexplained := _tables(report, "errors"):
+        parts.append(unexplained)
     elif report.series:
         parts.append(
             '<div class="box fine">No crashes, no invalid plans, no other errors that need an explanation.</div>'
         )
     return "\n".join(parts)
+
+
+def _tables(report: Report, section: str, *, main: bool = True) -> str:
+    """The tables of a section that are shown at first, or the others, each with its title."""
+    return "\n".join(
+        f"<h3>{escape(table.title)}</h3>\n"
+        + table_html(
+            table, f"{section}-{table.key.replace(' ', '-')}", tall=section == "errors" and len(table.rows) > 15
+        )
+        for table in report.sections[section]
+        if table.main == main
+    )
 
 
 def _coverage(report: Report) -> str:
@@ -89,20 +101,11 @@ def _coverage(report: Report) -> str:
     parts = [
         '<div class="bar"><label><input type="checkbox" checked data-hides="coverage"> rows of single splits</label>'
         '<span class="soft">▲ ▼: more or fewer than the same method in the paper, if the numbers of problems '
-        "are equal</span></div>"
+        "are equal</span></div>",
+        _tables(report, "coverage"),
     ]
-    hidden: list[Table] = []
-    for table in report.coverage:
-        if table.main:
-            parts.append(f"<h3>{escape(table.title)}</h3>\n{table_html(table, f'coverage-{table.key}')}")
-        else:
-            hidden.append(table)
-    if hidden:
-        parts.append(f"<details><summary>{plural(len(hidden), 'ablation table')} of the paper</summary>")
-        parts += [f"<h3>{escape(table.title)}</h3>\n{table_html(table, f'coverage-{table.key}')}" for table in hidden]
-        parts.append("</details>")
-    if report.outcomes is not None:
-        parts.append(f"<h3>Outcomes</h3>\n{table_html(report.outcomes, 'outcomes')}")
+    if ablations := _tables(report, "coverage", main=False):
+        parts.append(f"<details><summary>Other tables of the paper</summary>\n{ablations}</details>")
     return "\n".join(parts)
 
 
@@ -120,25 +123,15 @@ def _drawn(series: Sequence[Series], chart: Chart, name: str) -> str:
 
 
 def _comparison(report: Report) -> str:
-    parts = [
-        f"<h3>{escape(table.title)}</h3>\n{table_html(table, f'compare-{i}')}"
-        for i, table in enumerate(report.comparisons)
-    ]
     drawn = [scatter(left, right, measure) for left, right in pairs_of(report.series) for measure in MEASURES]
-    if any(drawn):
-        parts.append(f'<div class="plots" id="scatter" style="margin-top:1rem">{"".join(drawn)}</div>')
-    return "\n".join(parts)
+    plots = f'<div class="plots" id="scatter" style="margin-top:1rem">{"".join(drawn)}</div>' if any(drawn) else ""
+    return _tables(report, "comparison") + plots
 
 
 def _training(report: Report) -> str:
-    if report.validation is None:
-        return ""
     drawn = training(report.runs)
-    chosen = f"<h3>Contests</h3>\n{table_html(report.contests, 'contests')}\n" if report.contests is not None else ""
-    return (
-        f'{chosen}<div class="plots small">{"".join(drawn)}</div>\n'
-        f"<h3>Runs</h3>\n{table_html(report.validation, 'validation')}"
-    )
+    plots = f'<div class="plots small">{"".join(drawn)}</div>\n' if drawn else ""
+    return plots + _tables(report, "training")
 
 
 def _problems(series: Sequence[Series]) -> str:

@@ -58,16 +58,6 @@ class PaperTable:
         return [domain for domain, split in self.cells if split == WHOLE]
 
     @property
-    def splits(self) -> tuple[str, ...]:
-        """The splits that have rows of their own."""
-        return tuple(split for split in BENCHMARKS[self.benchmark] if (self.domains[0], split) in self.cells)
-
-    @property
-    def total(self) -> tuple[Cell, ...]:
-        """The paper's own totals."""
-        return self.cells[WHOLE, TOTAL]
-
-    @property
     def is_main(self) -> bool:
         """Whether it is the benchmark's main table rather than an ablation."""
         return self.key == self.benchmark

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-LEFT, RIGHT, TOP, BOTTOM = 58, 16, 14, 46
-
 Point = tuple[float, float]
 
 
@@ -99,9 +97,15 @@ class Plot:
 
     def place(self, point: Point) -> Point:
         """The coordinates of a point in the drawing."""
-        x = LEFT + self.x.share(point[0]) * (self.width - LEFT - RIGHT)
-        y = TOP + (1 - self.y.share(point[1])) * (self.height - TOP - BOTTOM)
+        left, top, right, bottom = self.frame
+        x = left + self.x.share(point[0]) * (right - left)
+        y = top + (1 - self.y.share(point[1])) * (bottom - top)
         return round(x, 1), round(y, 1)
+
+    @property
+    def frame(self) -> tuple[int, int, int, int]:
+        """Left, top, right and bottom of the area of the axes; around it is room for what they say."""
+        return 58, 14, self.width - 16, self.height - 46
 
     def line(
         self, points: Sequence[Point], colour: int, kind: str = "", *, steps: bool = False, title: str = ""
@@ -135,24 +139,24 @@ class Plot:
 
     def svg(self) -> str:
         """The drawing as SVG text."""
-        right, bottom = self.width - RIGHT, self.height - BOTTOM
+        left, top, right, bottom = self.frame
         lines = [f'<svg viewBox="0 0 {self.width} {self.height}" role="img" aria-label="{escape(self.label)}">']
-        room_x = max(2, (right - LEFT) // 75)
-        room_y = max(2, (bottom - TOP) // 42)
+        room_x = max(2, (right - left) // 75)
+        room_y = max(2, (bottom - top) // 42)
         for value in self.x.ticks(room_x):
             x = self.place((value, self.y.low))[0]
-            lines.append(f'<line class="grid" x1="{x:g}" y1="{TOP}" x2="{x:g}" y2="{bottom}"/>')
+            lines.append(f'<line class="grid" x1="{x:g}" y1="{top}" x2="{x:g}" y2="{bottom}"/>')
             lines.append(
                 f'<text class="tick" x="{x:g}" y="{bottom + 16}" text-anchor="middle">{self.x.text(value)}</text>'
             )
         for value in self.y.ticks(room_y):
             y = self.place((self.x.low, value))[1]
-            lines.append(f'<line class="grid" x1="{LEFT}" y1="{y:g}" x2="{right}" y2="{y:g}"/>')
+            lines.append(f'<line class="grid" x1="{left}" y1="{y:g}" x2="{right}" y2="{y:g}"/>')
             lines.append(
-                f'<text class="tick" x="{LEFT - 7}" y="{y + 4:g}" text-anchor="end">{self.y.text(value)}</text>'
+                f'<text class="tick" x="{left - 7}" y="{y + 4:g}" text-anchor="end">{self.y.text(value)}</text>'
             )
-        lines.append(f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/>')
-        x, y = (LEFT + right) / 2, (TOP + bottom) / 2
+        lines.append(f'<path class="axis" d="M{left} {top}V{bottom}H{right}"/>')
+        x, y = (left + right) / 2, (top + bottom) / 2
         place = f'class="label" text-anchor="middle" x="{x:g}" y="{self.height - 8}"'
         lines.append(f"<text {place}>{escape(self.x.label)}</text>")
         place = f'class="label" text-anchor="middle" x="14" y="{y:g}" transform="rotate(-90 14 {y:g})"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -25,21 +25,18 @@ class Report:
 
     series: tuple[Series, ...]
     warnings: tuple[str, ...]
-    unexplained: Table | None
-    coverage: tuple[Table, ...]
-    scores: Table | None
-    outcomes: Table | None
-    comparisons: tuple[Table, ...]
+    sections: Mapping[str, tuple[Table, ...]]
+    """Tables by section, in reading order."""
     runs: tuple[RunGroup, ...]
-    validation: Table | None
-    contests: Table | None
     paper: Paper = field(repr=False)
 
     def tables(self) -> list[Table]:
         """All tables, in reading order."""
-        tables = [self.unexplained, *self.coverage, self.scores, self.outcomes, *self.comparisons]
-        found = [*tables, self.contests, self.validation]
-        return [table for table in found if table is not None]
+        return [table for tables in self.sections.values() for table in tables]
+
+    def table(self, key: str) -> Table | None:
+        """The table of that key, if there is one."""
+        return next((table for table in self.tables() if table.key == key), None)
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain values."""
@@ -59,18 +56,7 @@ class Report:
                 }
                 for entry in self.series
             ],
-            "tables": [
-                {
-                    "key": table.key,
-                    "title": table.title,
-                    "columns": [
-                        [column.group, column.name] if column.group else column.name for column in table.columns
-                    ],
-                    "rows": [{"level": row.level, "cells": [cell.text for cell in row.cells]} for row in table.rows],
-                    "notes": list(table.notes),
-                }
-                for table in self.tables()
-            ],
+            "tables": [table.to_json() for table in self.tables()],
         }
 
 
@@ -92,17 +78,18 @@ def make_report(
     contests, ignored = read_contests(os.fspath(run) for run in runs)
     damaged = [message for file in (*read, *known) for message in file.warnings]
     paper = read_paper(published)
+    sections: dict[str, Sequence[Table | None]] = {
+        "errors": [unexplained_table(series)],
+        "coverage": [*coverage_tables(series, paper), outcome_table(series)],
+        "scores": [score_table(series, [record for file in known for record in file.records])],
+        "comparison": comparisons(series),
+        "training": [contest_table(contests), validation_table(groups)],
+    }
     return Report(
         series=tuple(series),
         warnings=(*damaged, *warnings, *complaints, *ignored),
-        unexplained=unexplained_table(series),
-        coverage=tuple(coverage_tables(series, paper)),
-        scores=score_table(series, [record for file in known for record in file.records]) if series else None,
-        outcomes=outcome_table(series) if series else None,
-        comparisons=tuple(comparisons(series)) if len(series) > 1 else (),
+        sections={key: tuple(table for table in tables if table is not None) for key, tables in sections.items()},
         runs=tuple(groups),
-        validation=validation_table(groups),
-        contests=contest_table(contests),
         paper=paper,
     )
 

@@ -156,17 +156,11 @@ def _read_config(path: Path) -> tuple[dict[str, Any], list[str]]:
 def name_run(folder: Path, config: dict[str, Any]) -> tuple[str, str]:
     """The name and domain of a run: from its configuration, or else from its folder without what looks like a seed."""
     own = folder.resolve()
-    given = config.get("name")
-    domain = config.get("domain")
-    domain = domain if isinstance(domain, str) else ""
     problems = config.get("problems")
-    if not domain and isinstance(problems, str):
-        domain = Path(problems).name
+    domain = Path(problems).name if isinstance(problems, str) else ""
     if domain.endswith(".pddl"):
-        domain = Path(domain).resolve().parent.name
-    if isinstance(given, str) and given:
-        name = _SEED_ENDING.sub("", given) or given
-    elif _SEED_FOLDER.fullmatch(own.name):
+        domain = Path(str(problems)).resolve().parent.name
+    if _SEED_FOLDER.fullmatch(own.name):
         name = own.parent.name or own.name
     elif _SEED_ENDING.search(own.name):
         name = _SEED_ENDING.sub("", own.name) or own.parent.name

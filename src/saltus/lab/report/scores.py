@@ -44,8 +44,10 @@ def time_score(record: Record) -> float:
     return max(0.0, 1.0 - math.log(max(record.seconds, 1.0)) / math.log(1800.0))
 
 
-def score_table(series: Sequence[Series], references: Iterable[Record] = ()) -> Table:
+def score_table(series: Sequence[Series], references: Iterable[Record] = ()) -> Table | None:
     """Problems solved, quality score and time score of every series, by domain; `references` are further plans."""
+    if not series:
+        return None
     known = [record for entry in series for record in entry.records.values()]
     best = best_lengths([*known, *references])
     domains = sorted({record.domain for record in known})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 NOTHING = "-"
 """Text of a cell without a figure."""
@@ -57,6 +58,16 @@ class Table:
     def texts(self) -> list[list[str]]:
         """The texts of all rows."""
         return [[cell.text for cell in row.cells] for row in self.rows]
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as plain values."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "columns": [[column.group, column.name] if column.group else column.name for column in self.columns],
+            "rows": [{"level": row.level, "cells": [cell.text for cell in row.cells]} for row in self.rows],
+            "notes": list(self.notes),
+        }
 
 
 def figure(value: float | None, digits: int = 3) -> str:

@@ -16,9 +16,6 @@ from numpy.typing import NDArray
 
 from saltus.lookahead import LookaheadTree
 
-MOST_SHOWN = 700
-"""Approximate number of nodes in one drawing: deep trees show fewer per depth."""
-
 
 @dataclass(frozen=True)
 class Drawing:
@@ -36,7 +33,7 @@ class Drawing:
 def draw(tree: LookaheadTree, q: NDArray[np.float32], jump: int, per_depth: int) -> Drawing:
     """The best `per_depth` nodes of every depth, and the path to the node `jump`."""
     depths = int(tree.depth.max()) + 1
-    most = max(min(3, per_depth), min(per_depth, MOST_SHOWN // depths))
+    most = max(min(3, per_depth), min(per_depth, 700 // depths))  # 700 nodes at most, about: deep trees show fewer each
     shown = {0}
     order = np.lexsort((np.arange(len(q)), -q, tree.depth[1:])) + 1  # by depth, then descending Q, then number
     starts = np.searchsorted(tree.depth[order], np.arange(1, depths + 1))

@@ -27,17 +27,16 @@ import secrets
 import select
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from saltus.errors import InputError, shorten
 
-GIB = 2**30
 MIB = 2**20
 
-PDDL_BYTES = GIB
+PDDL_BYTES = 1024 * MIB
 """Most bytes of a domain or problem file."""
 PLAN_BYTES = 64 * MIB
 """Most bytes of a plan file."""
@@ -47,7 +46,7 @@ SETTINGS_BYTES = 16 * MIB
 """Most bytes of a configuration."""
 
 SIZE_VARIABLE = "SALTUS_MAX_FILE_SIZE"
-SIZE_UNITS = {"": 1, "k": 2**10, "m": MIB, "g": GIB}
+SIZE_UNITS = {"": 1, "k": 2**10, "m": MIB, "g": 1024 * MIB}
 
 BLOCK = 2**16
 """Bytes read at once."""
@@ -82,7 +81,7 @@ def parse_size(text: str, name: str) -> int:
 
 def format_size(count: int) -> str:
     """`1 GiB`, `64 MiB`, `1,000 bytes`: the largest unit that leaves a whole number."""
-    for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (2**10, "KiB")):
+    for unit, name in ((1024 * MIB, "GiB"), (MIB, "MiB"), (2**10, "KiB")):
         if count and count % unit == 0:
             return f"{count // unit:,} {name}"
     return f"{count:,} bytes"
@@ -95,29 +94,22 @@ def read_whole(path: str | os.PathLike[str], most: int) -> bytes:
 
 def read_blocks(path: str | os.PathLike[str], most: int, *, at_once: bool = False) -> Iterator[bytes]:
     """The bytes of a text file in blocks, as `read_whole` reads them; with `at_once`, a plain file is one block."""
-    name = os.fspath(path)
-    limit = size_limit(most)
-    try:
-        descriptor, block = _open_to_read(path)
-    except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # no file can have such a name
-        raise InputError(f"{name!r}: cannot be read: {error}") from error
-    yield from _blocks(descriptor, block, name, limit, at_once=at_once)
+    yield from _blocks(lambda: _open_to_read(path), os.fspath(path), size_limit(most), at_once=at_once)
 
 
 def read_standard_input(most: int) -> bytes:
     """The bytes of standard input, to its end, under the conditions of `read_whole`."""
-    limit = size_limit(most)
+    return b"".join(_blocks(lambda: (os.dup(0), b""), STANDARD_INPUT, size_limit(most), at_once=False))
+
+
+def _blocks(open_file: Callable[[], tuple[int, bytes]], name: str, limit: int, *, at_once: bool) -> Iterator[bytes]:
+    """The blocks of a file that is opened, of which the first one may have been read then, and closed afterwards."""
     try:
-        descriptor = os.dup(0)
+        descriptor, block = open_file()
     except OSError as error:
-        raise InputError(f"{STANDARD_INPUT}: cannot be read: {error.strerror or error}") from error
-    return b"".join(_blocks(descriptor, b"", STANDARD_INPUT, limit, at_once=False))
-
-
-def _blocks(descriptor: int, block: bytes, name: str, limit: int, *, at_once: bool) -> Iterator[bytes]:
-    """The blocks of an open file, of which the first one may have been read; the file is closed afterwards."""
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # no file can have such a name
+        raise InputError(f"{name!r}: cannot be read: {error}") from error
     try:
         status = os.fstat(descriptor)
         plain_size = status.st_size if stat.S_ISREG(status.st_mode) else None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -103,8 +103,8 @@ def bench(
     if planner not in PLANNERS:
         raise ConfigurationError(f"--planner {planner}: expected one of {', '.join(PLANNERS)}")
     alone = (jobs or 1) == 1 and ray is None
-    limits = limits_of(protocol, time_limit, memory_limit, max_jumps)
-    share = threads if threads is not None or alone else 1
+    shared: dict[str, Any] = {"limits": limits_of(protocol, time_limit, memory_limit, max_jumps), "seed": seed}
+    shared["threads"] = threads if threads is not None or alone else 1
     job: PlanJob
     if planner == LamaJob.planner:
         find_driver()
@@ -112,7 +112,7 @@ def bench(
             raise ConfigurationError(
                 "--planner lama cannot be combined with --policy, --search, --greedy, --lookahead or --play"
             )
-        job = LamaJob("", "", limits=limits, device="cpu", seed=seed, threads=share, improve=improve)
+        job = LamaJob("", "", device="cpu", improve=improve, **shared)
     elif planner == WLGooseJob.planner:
         find_wlplan()
         if policy == AUTO:
@@ -121,20 +121,18 @@ def bench(
             raise ConfigurationError(
                 "--planner wl-goose cannot be combined with --search, --greedy, --improve, --lookahead or --play"
             )
-        job = WLGooseJob("", "", policy=policy, limits=limits, device="cpu", seed=seed, threads=share)
+        job = WLGooseJob("", "", policy=policy, device="cpu", **shared)
     else:
         job = PlanJob(
             "",
             "",
             policy=policy,
-            limits=limits,
             search=search_of(search, protocol),
             improve=improve,
             device=find_device(device) if policy not in YARDSTICKS else "cpu",
-            seed=seed,
             lookahead=lookahead_of(lookahead, policy),
             play=play_of(play, protocol),
-            threads=share,
+            **shared,
         )
     rules = protocol_of(protocol) if time_limit is None else None
     trials = make_trials(find_suites(suite), job, split, rules=rules, warn=output.warning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -263,16 +264,7 @@ def validate(
     task = read_task(domain, problem, strict=strict)
     verdict = judge(task, read_plan_file(plan))
     if json:
-        output.print_json(
-            {
-                "valid": verdict.valid,
-                "length": verdict.length,
-                "cost": verdict.cost,
-                "unit_cost": verdict.unit_cost,
-                "reason": verdict.reason,
-                "step": verdict.step,
-            }
-        )
+        output.print_json(asdict(verdict))
     elif verdict:
         cost = cost_text(verdict.cost, unit_cost=verdict.unit_cost)
         output.result(f"valid: {plural(verdict.length, 'action')}, cost {cost}")

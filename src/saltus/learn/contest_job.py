@@ -18,13 +18,12 @@ from saltus.learn.contest import STABLE
 from saltus.learn.contest_opening import open_contest
 from saltus.learn.contest_state import FILE, Budget
 from saltus.learn.events import ContestEvent
-from saltus.learn.train_job import LOG, TrainResult, TrainResultBuilder
-from saltus.process.job import Job, ResultBuilder, Watch
+from saltus.process.train_result import LOG, TrainingJob
 from saltus.process.worker import Worker
 
 
 @dataclass(frozen=True)
-class ContestJob(Job[TrainResult]):
+class ContestJob(TrainingJob):
     """One contest: a suite, a seed, a budget. `threads` are those of all its runs together."""
 
     work: ClassVar[str] = "saltus.learn.contest_job:hold"
@@ -45,10 +44,6 @@ class ContestJob(Job[TrainResult]):
     """Unit of the budget."""
     slots: int = 1
     """Runs side by side."""
-
-    def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
-        """The builder of the job's result; `watch` is called with every event of the contest."""
-        return TrainResultBuilder(watch)
 
 
 def hold(worker: Worker) -> Mapping[str, Any]:

@@ -14,15 +14,14 @@ from typing import Any, ClassVar
 
 from saltus.learn.open import open_run
 from saltus.learn.progress import PlainProgress
-from saltus.process.job import Job, ResultBuilder, Watch
-from saltus.process.train_result import LOG, TrainResult, TrainResultBuilder
+from saltus.process.train_result import LOG, TrainingJob, TrainResult
 from saltus.process.worker import Worker
 
-__all__ = ["LOG", "TrainJob", "TrainResult", "TrainResultBuilder", "train"]
+__all__ = ["LOG", "TrainJob", "TrainResult", "train"]
 
 
 @dataclass(frozen=True)
-class TrainJob(Job[TrainResult]):
+class TrainJob(TrainingJob):
     """One run: a suite, a seed, a configuration."""
 
     work: ClassVar[str] = "saltus.learn.train_job:train"
@@ -45,10 +44,6 @@ class TrainJob(Job[TrainResult]):
     """Folder in which grown problems are kept (default: `grown` in the folder of the run)."""
     yardstick: bool = True
     """Whether the yardstick goal-count is measured at the end, to compare with."""
-
-    def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
-        """The builder of the job's result; `watch` is called with every event of the run."""
-        return TrainResultBuilder(watch)
 
 
 def train(worker: Worker) -> Mapping[str, Any]:

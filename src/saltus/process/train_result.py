@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from saltus.policy.outcome import Outcome
-from saltus.process.job import Watch, explain
+from saltus.process.job import Job, Watch, explain
 from saltus.process.supervisor import Ended, Message
 
 LOG = "train.log"
@@ -56,6 +56,14 @@ class TrainResultBuilder:
     def result(self, ended: Ended) -> TrainResult:
         """The result of the job."""
         return self.end or failure(*explain(ended))
+
+
+class TrainingJob(Job[TrainResult]):
+    """A job that trains something."""
+
+    def result_builder(self, watch: Watch[TrainResult] | None = None) -> TrainResultBuilder:
+        """The builder of the job's result; `watch` is called with every event of the training."""
+        return TrainResultBuilder(watch)
 
 
 def failure(outcome: Outcome, detail: str) -> TrainResult:

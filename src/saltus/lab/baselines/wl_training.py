@@ -38,8 +38,7 @@ from saltus.lab.baselines.wl_model import (
 from saltus.lookahead.actions import successor_state
 from saltus.pddl import Source, parse_domain
 from saltus.pddl.signature import domain_signature
-from saltus.process.job import Job, ResultBuilder, Watch
-from saltus.process.train_result import LOG, TrainResult, TrainResultBuilder
+from saltus.process.train_result import LOG, TrainingJob
 from saltus.process.worker import Worker
 from saltus.task import Plan, Split, State, Task, find_suite, load, read_plan, validate
 
@@ -184,7 +183,7 @@ def silence() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class WLTrainJob(Job[TrainResult]):
+class WLTrainJob(TrainingJob):
     """The model for one folder of problems.
 
     Optimal plans, which take nearly all of the time, are kept in `plans/` next to the model: a job that was killed does
@@ -200,10 +199,6 @@ class WLTrainJob(Job[TrainResult]):
     """Model file."""
     plan_seconds: float = PLAN_SECONDS
     """Time limit for the optimal plan of one problem."""
-
-    def result_builder(self, watch: Watch[TrainResult] | None = None) -> ResultBuilder[TrainResult]:
-        """The builder of the job's result; there are no messages to watch but the last."""
-        return TrainResultBuilder(watch)
 
 
 def train(worker: Worker) -> Mapping[str, Any]:

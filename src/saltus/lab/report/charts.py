@@ -5,14 +5,14 @@ Every function returns HTML with an SVG drawing, or an empty string if there is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from saltus.errors import plural
 from saltus.lab.bench.record import Problem, Record
 from saltus.lab.report.compare import SHORTEST_SECONDS, Measure
 from saltus.lab.report.paper import OTHER_NAMES
 from saltus.lab.report.plots import Axis, Plot, Point, figure_of
-from saltus.lab.report.runs import Curve, RunGroup, RunLog, coverage_of, episode_figure
+from saltus.lab.report.runs import Curve, RunGroup, coverage_of, episode_figure
 from saltus.lab.report.series import Series
 from saltus.lab.report.tables import figure
 
@@ -162,76 +162,53 @@ def training(groups: Sequence[RunGroup]) -> list[str]:
     """Charts of validation coverage, loss and success over episodes, per domain; bands span the least to the most."""
     figures: list[str] = []
     for group in groups:
-        figures += [
-            text
-            for text in (
-                _coverage(group),
-                _figure(group, "loss", "loss", log=True),
-                _figure(group, "success", "success rate in training", percent=True),
-            )
-            if text
-        ]
-    return figures
+        figures += [_coverage(group), _figure(group, "loss", "loss", log=True)]
+        figures.append(_figure(group, "success", "success rate in training", percent=True))
+    return [text for text in figures if text]
 
 
 def _coverage(group: RunGroup) -> str:
     """The share of validation problems solved; the line for larger problems is dashed."""
-    usual = group.curves(coverage_of)
-    larger = group.curves(lambda run: coverage_of(run, "larger_"))
-    if not usual and not larger:
-        return ""
-    x = _episodes([*usual, *larger])
-    plot = Plot(x, Axis("solved", 0, 1.03, percent=True), f"validation of {group.domain}", *SMALL)
-    names = group.names
-    for kind, curves in (("", usual), ("dash", larger)):
-        for curve in curves:
-            _draw(plot, curve, names.index(curve.name), kind, lambda value: f"{100 * value:.0f} %")
-    entries = [(_runs_of(curve), names.index(curve.name), "line") for curve in usual]
-    entries += [(f"{curve.name}, larger problems", names.index(curve.name), "dash") for curve in larger]
-    return figure_of(plot, f"{_title(group)}: validation", entries)
+    curves = {"": group.curves(coverage_of), "dash": group.curves(lambda run: coverage_of(run, "larger_"))}
+    y = Axis("solved", 0, 1.03, percent=True)
+    return _chart(group, "validation", y, curves, lambda value: f"{100 * value:.0f} %")
 
 
 def _figure(group: RunGroup, name: str, label: str, *, log: bool = False, percent: bool = False) -> str:
     """One figure of the log over episodes."""
-    value: Callable[[RunLog], dict[int, float]] = lambda run: episode_figure(run, name)  # noqa: E731 (typed)
-    curves = group.curves(value)
-    if not curves:
-        return ""
+    curves = group.curves(lambda run: episode_figure(run, name))
     values = [value for curve in curves for point in curve.points for value in (point.low, point.high)]
-    log = log and min(values) > 0
+    log = log and min(values, default=0) > 0
     y = Axis(label, 0, 1.03, percent=True) if percent else Axis.of(label, values, log=log, from_zero=not log)
-    plot = Plot(_episodes(curves), y, f"{label} of {group.domain}", *SMALL)
-    for curve in curves:
-        _draw(plot, curve, group.names.index(curve.name), "", figure, marks=False)
-    entries = [(_runs_of(curve), group.names.index(curve.name), "line") for curve in curves]
-    return figure_of(plot, f"{_title(group)}: {label}", entries)
+    return _chart(group, label, y, {"": curves})
 
 
-def _draw(
-    plot: Plot, curve: Curve, colour: int, kind: str, as_text: Callable[[float], str], *, marks: bool = True
-) -> None:
-    if curve.runs > 1:
-        low = [(point.episode, point.low) for point in curve.points]
-        plot.band(low, [(point.episode, point.high) for point in curve.points], colour)
-    plot.line([(point.episode, point.mean) for point in curve.points], colour, kind, title=_runs_of(curve))
-    for point in curve.points if marks else ():
-        spread = (
-            f" ({as_text(point.low)} to {as_text(point.high)}, {plural(point.runs, 'run')})" if curve.runs > 1 else ""
-        )
-        text = (
-            f"{curve.name}{', larger problems' if kind else ''}, episode {point.episode}: {as_text(point.mean)}{spread}"
-        )
-        plot.mark((point.episode, point.mean), colour, text, kind, radius=2.4)
-
-
-def _episodes(curves: Sequence[Curve]) -> Axis:
-    episodes = [float(point.episode) for curve in curves for point in curve.points]
-    return Axis.of("episode", episodes, from_zero=True)
-
-
-def _runs_of(curve: Curve) -> str:
-    return f"{curve.name} (mean of {curve.runs} runs)" if curve.runs > 1 else curve.name
-
-
-def _title(group: RunGroup) -> str:
-    return OTHER_NAMES.get(group.domain, group.domain)
+def _chart(
+    group: RunGroup,
+    label: str,
+    y: Axis,
+    curves: Mapping[str, Sequence[Curve]],
+    as_text: Callable[[float], str] | None = None,
+) -> str:
+    """Curves over episodes by the kind of their lines, with a mark for every point if `as_text` says what is there."""
+    episodes = [float(point.episode) for found in curves.values() for curve in found for point in curve.points]
+    if not episodes:
+        return ""
+    plot = Plot(Axis.of("episode", episodes, from_zero=True), y, f"{label} of {group.domain}", *SMALL)
+    entries: list[tuple[str, int, str]] = []
+    for kind, curve in ((kind, curve) for kind, found in curves.items() for curve in found):
+        colour = group.names.index(curve.name)
+        means = f"{curve.name} (mean of {curve.runs} runs)" if curve.runs > 1 else curve.name
+        name = f"{curve.name}, larger problems" if kind else curve.name
+        entries.append((name if kind else means, colour, kind or "line"))
+        if curve.runs > 1:
+            low = [(point.episode, point.low) for point in curve.points]
+            plot.band(low, [(point.episode, point.high) for point in curve.points], colour)
+        plot.line([(point.episode, point.mean) for point in curve.points], colour, kind, title=means)
+        if as_text is None:
+            continue
+        for point in curve.points:
+            spread = f" ({as_text(point.low)} to {as_text(point.high)}, {plural(point.runs, 'run')})"
+            text = f"{name}, episode {point.episode}: {as_text(point.mean)}{spread if curve.runs > 1 else ''}"
+            plot.mark((point.episode, point.mean), colour, text, kind, radius=2.4)
+    return figure_of(plot, f"{OTHER_NAMES.get(group.domain, group.domain)}: {label}", entries)

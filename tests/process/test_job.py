@@ -118,5 +118,3 @@ def test_an_error_in_a_thread_is_raised() -> None:
 
     with pytest.raises(ZeroDivisionError):
         list(LocalRunner(2, work).run([PlanJob("", "")] * 3))
-    with pytest.raises(ConfigurationError, match="jobs is 0"):
-        LocalRunner(0)

@@ -45,8 +45,8 @@ class ForkedProcess:
 
     def __init__(self, pid: int, stdin: IO[bytes], stderr: IO[bytes]) -> None:
         self.pid = pid
-        self.stdin = stdin
-        self.stderr = stderr
+        self.stdin: IO[bytes] | None = stdin
+        self.stderr: IO[bytes] | None = stderr
         self.returncode: int | None = None
 
     def poll(self) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -194,20 +194,6 @@ def ipc_plan(
 
 def watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
     """The result of a job; plans are written as they come, and a terminal shows progress on standard error."""
-    try:
-        result = _watched(job, writer)
-        if not result.outcome.is_rejection:
-            writer.clear()
-    except KeyboardInterrupt:
-        if writer.written:
-            output.note(f"the best plan so far is in {writer.last_name()}")
-        raise
-    finally:
-        writer.drop_earlier()
-    return result
-
-
-def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
     started = program_start()
     line = ProgressLine(started)
 
@@ -215,15 +201,26 @@ def _watched(job: PlanJob, writer: PlanWriter) -> PlanResult:
         for warning in message.get("warnings", ()):
             line.remove()
             output.warning(warning)
-        _take(message, result, writer)
+        if message["event"] == "policy":
+            writer.clear()
+        if message["event"] == "plan":
+            writer.write(result)
         line.show(result)
 
+    start: dict[str, Any] = {"command": fork_worker} if can_fork() else {}
     try:
-        if can_fork():
-            return run_job(job, watch, started=started, command=fork_worker)
-        return run_job(job, watch, started=started)
+        result = run_job(job, watch, started=started, **start)
+        if not result.outcome.is_rejection:
+            writer.clear()
+    except KeyboardInterrupt:
+        line.remove()
+        if writer.written:
+            output.note(f"the best plan so far is in {writer.last_name()}")
+        raise
     finally:
         line.remove()
+        writer.drop_earlier()
+    return result
 
 
 class ProgressLine:
@@ -261,13 +258,6 @@ def program_start() -> float:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return now - max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
     return now
-
-
-def _take(message: Message, result: PlanResult, writer: PlanWriter) -> None:
-    if message["event"] == "policy":
-        writer.clear()
-    if message["event"] == "plan":
-        writer.write(result)
 
 
 def progress_line(result: PlanResult, seconds: float, width: int) -> str:
@@ -345,10 +335,6 @@ def show_result(
         why = f"{result.outcome}{reason}"
         if result.unsolvable:
             why = f"the problem has none ({result.detail or result.outcome})"
-        hint = "; try --search" if search_may_help(job, result) else ""
+        may_help = not job.search and result.outcome is Outcome.FAILED and not result.unsolvable
+        hint = "; try --search" if may_help else ""
         show(f"no plan: {why}; {jumps}, {result.seconds:.2f} s{hint}")
-
-
-def search_may_help(job: PlanJob, result: PlanResult) -> bool:
-    """Whether a search could find a plan where the policy alone did not."""
-    return not job.search and result.outcome is Outcome.FAILED and not result.unsolvable

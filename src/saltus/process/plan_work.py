@@ -34,10 +34,13 @@ def solve(worker: Worker) -> Mapping[str, Any]:
     worker.send("read", objects=task.object_count, warnings=list(task.problem.warnings))
     worker.send("figures", **Figures(seconds_read=seconds_read).to_json())
     policy, name, warnings = choose_policy(job, task.domain)
-    device = device_of(policy)
+    if isinstance(policy, LearnedPolicy):
+        device, method = policy.scorer.device, policy.method
+    else:
+        device, method = "cpu", yardstick_method(name, (*policy.lookahead.settings, *policy.play_spec.settings))
     if device == "cpu" and job.limits.memory_mb is not None:
         limit_memory(job.limits.memory_mb)
-    worker.send("policy", policy=name, method=method_of(policy, name), device=device, warnings=warnings)
+    worker.send("policy", policy=name, method=method, device=device, warnings=warnings)
     progress = Progress()
 
     def send_figures() -> None:
@@ -104,17 +107,3 @@ def choose_policy(job: PlanJob, domain: Domain) -> tuple[Planner, str, list[str]
         policy, name = fallback_policy(job.seed, job.play)
         warnings.append(fallback_note(domain))
     return policy, name, warnings
-
-
-def method_of(policy: Planner, name: str) -> str:
-    """Lookahead and encoding of a learned policy, or the name of a yardstick and its lookahead."""
-    return (
-        policy.method
-        if isinstance(policy, LearnedPolicy)
-        else yardstick_method(name, (*policy.lookahead.settings, *policy.play_spec.settings))
-    )
-
-
-def device_of(policy: Planner) -> str:
-    """cpu or cuda."""
-    return policy.scorer.device if isinstance(policy, LearnedPolicy) else "cpu"

@@ -18,7 +18,7 @@ from typing import Any
 from saltus.errors import ConfigurationError
 from saltus.policy.outcome import Outcome
 from saltus.process.job import Job, Result
-from saltus.process.runner import WAKE_UP, Finished, LocalRunner, check_parallel, ignore, never, timestamp
+from saltus.process.runner import WAKE_UP, Finished, LocalRunner, never, timestamp
 from saltus.process.supervisor import Ended
 
 LOCAL = "local"
@@ -39,7 +39,6 @@ class RayRunner:
     """Jobs as tasks of a Ray cluster, at most `parallel` at a time; None for as many as the cluster has cores."""
 
     def __init__(self, address: str, parallel: int | None = None) -> None:
-        check_parallel(parallel)
         try:
             self.ray: Any = importlib.import_module("ray")
         except ImportError as error:
@@ -48,7 +47,10 @@ class RayRunner:
         self.parallel = parallel
 
     def run(
-        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore, is_over: Callable[[], bool] = never
+        self,
+        jobs: Sequence[Job[Result]],
+        begin: Callable[[int], None] = lambda number: None,
+        is_over: Callable[[], bool] = never,
     ) -> Generator[Finished[Result], None, None]:
         """Jobs as they end."""
         if not jobs:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol
 
-from saltus.errors import ConfigurationError
 from saltus.process.job import Job, Result, run_job
 from saltus.process.supervisor import Stop
 
@@ -29,10 +28,6 @@ class Finished(Generic[Result]):
     result: Result
 
 
-def ignore(number: int) -> None:
-    """Does nothing when a job begins."""
-
-
 def never() -> bool:
     """False: jobs are never given up."""
     return False
@@ -42,7 +37,10 @@ class Runner(Protocol):
     """Runs jobs in parallel."""
 
     def run(
-        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore, is_over: Callable[[], bool] = never
+        self,
+        jobs: Sequence[Job[Result]],
+        begin: Callable[[int], None] = lambda number: None,
+        is_over: Callable[[], bool] = never,
     ) -> Generator[Finished[Result], None, None]:
         """Jobs as they end; `begin` is called with the number of each job that starts, in the thread that waits.
 
@@ -56,12 +54,14 @@ class LocalRunner:
     """At most `parallel` processes at a time on this machine, each supervised by a thread."""
 
     def __init__(self, parallel: int = 1, run: Callable[..., Any] = run_job) -> None:
-        check_parallel(parallel)
         self.parallel = parallel
         self._run_job = run
 
     def run(
-        self, jobs: Sequence[Job[Result]], begin: Callable[[int], None] = ignore, is_over: Callable[[], bool] = never
+        self,
+        jobs: Sequence[Job[Result]],
+        begin: Callable[[int], None] = lambda number: None,
+        is_over: Callable[[], bool] = never,
     ) -> Generator[Finished[Result], None, None]:
         """Jobs as they end. A process dies with the thread that started it, so threads stay until all have ended."""
         waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -131,12 +131,6 @@ def _wait(ends: Sequence[threading.Event]) -> None:
     for end in ends:
         while not end.wait(WAKE_UP):
             pass
-
-
-def check_parallel(parallel: int | None) -> None:
-    """Raises a `ConfigurationError` for a number of parallel jobs below 1."""
-    if parallel is not None and parallel < 1:
-        raise ConfigurationError(f"jobs is {parallel}, expected at least 1")
 
 
 def timestamp() -> str:

@@ -25,7 +25,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import IO, Any, Protocol
 
 from saltus.policy.outcome import Limits, Outcome
@@ -36,17 +35,12 @@ Message = dict[str, Any]
 class Process(Protocol):
     """A process that has been started: what a supervisor needs of `subprocess.Popen`."""
 
-    @property
-    def pid(self) -> int:
-        """Its number, which is also that of its process group."""
-
-    @property
-    def stdin(self) -> IO[bytes] | None:
-        """Where it is told its job."""
-
-    @property
-    def stderr(self) -> IO[bytes] | None:
-        """Where its standard error can be read."""
+    pid: int
+    """Its number, which is also that of its process group."""
+    stdin: IO[bytes] | None
+    """Where it is told its job."""
+    stderr: IO[bytes] | None
+    """Where its standard error can be read."""
 
     def poll(self) -> int | None:
         """Its exit code if it has ended."""
@@ -63,27 +57,18 @@ class Stop:
     """Tells supervisors to end their processes: first with `ask`, then, if that takes too long, with `force`."""
 
     def __init__(self) -> None:
-        self._asked = Event()
-        self._forced = Event()
+        self.is_asked = False
+        """Whether processes should end: with SIGTERM if their job stops gently, else at once."""
+        self.is_forced = False
+        """Whether processes should be killed."""
 
     def ask(self) -> None:
-        """Ends processes: with SIGTERM if their job stops gently, else at once."""
-        self._asked.set()
+        """Ends processes."""
+        self.is_asked = True
 
     def force(self) -> None:
         """Kills all processes."""
-        self._asked.set()
-        self._forced.set()
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether processes should end."""
-        return self._asked.is_set()
-
-    @property
-    def is_forced(self) -> bool:
-        """Whether processes should be killed."""
-        return self._forced.is_set()
+        self.is_asked = self.is_forced = True
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -91,16 +91,6 @@ there is no plan makes another one."""
 
 Steps = Generator[PlanResult, None, PlanResult]
 """Yields the result so far for every plan if the plan is to be improved; returns the last result."""
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One call to plan."""
-
-    translation: Translation
-    limits: Limits
-    improve: bool
-    started: float
 
 
 class SaltusEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: ignore[misc]
@@ -239,8 +229,8 @@ class SaltusEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         except UnsupportedError as error:
             yield reply.last(PlanResult(Outcome.UNSUPPORTED, str(error)))
             return
-        call = _Call(reply.translation, limits, improve, started)
-        steps = self._play(call) if isinstance(self.policy, Planner) else self._supervise(call, self.policy)
+        plan = self._play if isinstance(self.policy, Planner) else self._supervise
+        steps = plan(reply.translation, limits, started, improve=improve)
         with closing(steps):  # a process ends as soon as the caller stops listening
             while True:
                 try:
@@ -250,34 +240,35 @@ class SaltusEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
                     return
                 yield reply.intermediate(result)
 
-    def _supervise(self, call: _Call, policy: str) -> Steps:
-        """Planning in a process, with the policy of that name."""
-        with _files(call.translation) as (domain, problem):
+    def _supervise(self, translation: Translation, limits: Limits, started: float, *, improve: bool) -> Steps:
+        """Planning in a process, with the policy of the engine's name."""
+        assert isinstance(self.policy, str)
+        with _files(translation) as (domain, problem):
             job = PlanJob(
                 domain,
                 problem,
                 names=(DOMAIN_NAME, PROBLEM_NAME),
-                policy=policy,
-                limits=call.limits,
+                policy=self.policy,
+                limits=limits,
                 search=self.search,
-                improve=call.improve,
+                improve=improve,
                 device=self.device,
                 threads=self.threads,
                 seed=self.seed,
             )
-            if not call.improve:
-                return run_job(job, started=call.started)
-            return (yield from _watched(job, call.started))
+            if not improve:
+                return run_job(job, started=started)
+            return (yield from _watched(job, started))
 
-    def _play(self, call: _Call) -> Steps:
+    def _play(self, translation: Translation, limits: Limits, started: float, *, improve: bool) -> Steps:
         """Planning in this process, with the engine's own policy."""
         policy = self.policy
         assert isinstance(policy, Planner)
         label = getattr(policy, "name", "") or type(policy).__name__
         try:
-            domain = read_domain(call.translation)
+            domain = read_domain(translation)
             task = build_task(
-                domain, parse_problem(Source.from_bytes(call.translation.problem.encode(), PROBLEM_NAME), domain)
+                domain, parse_problem(Source.from_bytes(translation.problem.encode(), PROBLEM_NAME), domain)
             )
             policy.check_domain(domain)
         except (UnsupportedError, WrongPolicyError) as error:
@@ -287,11 +278,11 @@ class SaltusEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         for progress in plan_stepwise(
             policy,
             task,
-            call.limits,
+            limits,
             search=self.search,
-            improve=call.improve,
+            improve=improve,
             goal_policy=policy.goal_policy(),
-            started=call.started,
+            started=started,
             threads=self.threads,
         ):
             result = PlanResult(
@@ -307,7 +298,7 @@ class SaltusEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
                 figures=Figures.of(progress),
                 warnings=task.problem.warnings,
             )
-            if call.improve and progress.plan is not shown:
+            if improve and progress.plan is not shown:
                 shown = progress.plan
                 yield result
         return result

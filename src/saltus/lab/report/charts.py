@@ -17,12 +17,12 @@ from saltus.lab.report.series import Series
 from saltus.lab.report.tables import figure
 
 Chart = Callable[..., str]
-"""Draws series: of all domains, or of one in a given size; empty if there is nothing to draw."""
+"""Draws series: of all domains, or of one in a small size; empty if there is nothing to draw."""
 SMALL = (420, 250)
 """Width and height of a drawing that shares a row with others."""
 
 
-def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int, int] | None = None) -> str:
+def cactus(series: Sequence[Series], domain: str | None = None) -> str:
     """The number of problems solved within each time: higher and further to the left is better."""
     lines: list[tuple[int, Series, list[Record]]] = []
     untimed = 0
@@ -36,8 +36,7 @@ def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int,
     x = Axis.of("seconds", [_seconds(record) for _, _, timed in lines for record in timed], log=True)
     most = max(len(timed) for _, _, timed in lines)
     y = Axis("problems solved", 0, most * 1.04 + 0.2)
-    width, height = size or (620, 360)
-    plot = Plot(x, y, f"problems solved over time{f' in {domain}' if domain else ''}", width, height)
+    plot = Plot(x, y, f"problems solved over time{f' in {domain}' if domain else ''}", *(SMALL if domain else ()))
     for number, entry, timed in lines:
         points = [(_seconds(record), float(i + 1)) for i, record in enumerate(timed)]
         if points:
@@ -51,7 +50,7 @@ def cactus(series: Sequence[Series], domain: str | None = None, size: tuple[int,
     return figure_of(plot, domain or "Problems solved over time", entries, note)
 
 
-def coverage_by_size(series: Sequence[Series], domain: str | None = None, size: tuple[int, int] | None = None) -> str:
+def coverage_by_size(series: Sequence[Series], domain: str | None = None) -> str:
     """The share of problems solved by number of objects, in groups of about equally many problems.
 
     A record of a trial that ended early may lack the number: that of any series counts for all.
@@ -68,8 +67,7 @@ def coverage_by_size(series: Sequence[Series], domain: str | None = None, size: 
     x = Axis.of(
         "objects (groups of problems of similar size)", [value for group in groups for value in group], log=True
     )
-    width, height = size or (620, 360)
-    plot = Plot(x, Axis("solved", 0, 1.03, percent=True), "problems solved by size", width, height)
+    plot = Plot(x, Axis("solved", 0, 1.03, percent=True), "problems solved by size", *(SMALL if domain else ()))
     for number, entry in enumerate(series):
         points: list[Point] = []
         for (low, high), centre in zip(groups, centres, strict=True):

@@ -7,7 +7,7 @@ from html import escape
 
 from saltus.errors import plural
 from saltus.lab.bench.record import Record
-from saltus.lab.report.charts import SMALL, Chart, cactus, coverage_by_size, scatter, training
+from saltus.lab.report.charts import Chart, cactus, coverage_by_size, scatter, training
 from saltus.lab.report.compare import MEASURES, pairs_of
 from saltus.lab.report.html import document, table_html
 from saltus.lab.report.plots import colour_class
@@ -85,14 +85,13 @@ def _errors(report: Report) -> str:
 
 def _tables(report: Report, section: str, *, main: bool = True) -> str:
     """The tables of a section that are shown at first, or the others, each with its title."""
-    return "\n".join(
-        f"<h3>{escape(table.title)}</h3>\n"
-        + table_html(
-            table, f"{section}-{table.key.replace(' ', '-')}", tall=section == "errors" and len(table.rows) > 15
-        )
-        for table in report.sections[section]
-        if table.main == main
-    )
+    parts: list[str] = []
+    for table in report.sections[section]:
+        if table.main == main:
+            name = f"{section}-{table.key.replace(' ', '-')}"
+            title = "" if table.key == section else f"<h3>{escape(table.title)}</h3>\n"
+            parts.append(title + table_html(table, name, tall=section == "errors" and len(table.rows) > 15))
+    return "\n".join(parts)
 
 
 def _coverage(report: Report) -> str:
@@ -117,7 +116,7 @@ def _drawn(series: Sequence[Series], chart: Chart, name: str) -> str:
     domains = sorted({record.domain for entry in series for record in entry.records.values()})
     parts = [f'<div class="plots" id="{name}">{whole}</div>']
     if len(domains) > 1:
-        drawn = "".join(chart(series, domain, SMALL) for domain in domains)
+        drawn = "".join(chart(series, domain) for domain in domains)
         parts.append(f'<details><summary>By domain</summary><div class="plots small">{drawn}</div></details>')
     return "\n".join(parts)
 

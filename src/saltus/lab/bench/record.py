@@ -190,7 +190,7 @@ def parse_record(line: bytes, file: str, number: int) -> Record:
     if type(stored) is not int or stored < 1:
         raise DamageError(f"version is {shorten(repr(stored))}, expected a whole number")
     if stored != VERSION:
-        raise InputError(f"record of version {stored}, this program reads version {VERSION}", position)
+        raise InputError(f"record of version {shorten(str(stored))}, this program reads version {VERSION}", position)
     return Record(**_checked(values), file=file, line=number)
 
 

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from saltus import _kernel
 from saltus.errors import ConfigurationError, shorten
-from saltus.graph import ENCODINGS, Candidate
+from saltus.graph import ENCODINGS, Candidate, GraphBatch
 from saltus.model.schema import MAPS, weight_shapes
 from saltus.model.spec import ModelSpec
 from saltus.model.values import SHARPNESS
 from saltus.model.weights import load_weights
 
 if TYPE_CHECKING:
-    from saltus.model.layout import BatchArrays
     from saltus.model.rgnn import RelationalNetwork
 
 INSTRUCTIONS = ("avx512", "avx2", "neon", "portable")
@@ -97,7 +96,7 @@ class Engine:
 
     def q_values(
         self,
-        batch: BatchArrays,
+        batch: GraphBatch,
         threads: int | None = None,
         *,
         layers: int | None = None,

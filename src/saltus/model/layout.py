@@ -7,46 +7,16 @@ reduced as a segment. Atoms are grouped by arity: the relations of a group diffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from saltus.graph import GraphBatch
 from saltus.model.values import PIECE, TILE
-
-
-class BatchArrays(Protocol):
-    """The arrays of a `saltus.graph.GraphBatch` that the model reads."""
-
-    @property
-    def node_count(self) -> int: ...
-    @property
-    def graph_count(self) -> int: ...
-    @property
-    def graph_offset(self) -> NDArray[np.int32]: ...
-    @property
-    def object_count(self) -> NDArray[np.int32]: ...
-    @property
-    def relation_offset(self) -> NDArray[np.int64]: ...
-    @property
-    def arguments(self) -> NDArray[np.int32]: ...
-    @property
-    def argument_offset(self) -> NDArray[np.int64]: ...
-    @property
-    def slot_position(self) -> NDArray[np.int32]: ...
-    @property
-    def slot_offset(self) -> NDArray[np.int32]: ...
-    @property
-    def candidate_node(self) -> NDArray[np.int32]: ...
-    @property
-    def candidate_graph(self) -> NDArray[np.int32]: ...
-    @property
-    def source_graph(self) -> NDArray[np.int32]: ...
-    @property
-    def depth_node(self) -> NDArray[np.int32]: ...
 
 
 @dataclass(frozen=True)
@@ -95,26 +65,20 @@ class Layout:
 
     def to(self, device: torch.device | str) -> Layout:
         """A copy of the layout on another device."""
-        moved: dict[str, Any] = {
-            field.name: value.to(device, non_blocking=True)
-            for field in fields(self)
-            if isinstance(value := getattr(self, field.name), Tensor)
-        }
-        groups = tuple(
-            replace(
-                group,
-                index=group.index.to(device, non_blocking=True),
-                position=group.position.to(device, non_blocking=True),
-                tiles=group.tiles.to(device, non_blocking=True),
-                pieces=group.pieces.to(device, non_blocking=True),
-                piece_offset=group.piece_offset.to(device, non_blocking=True),
-            )
-            for group in self.groups
-        )
-        return replace(self, groups=groups, **moved)
+        return replace(_moved(self, device), groups=tuple(_moved(group, device) for group in self.groups))
 
 
-def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
+Part = TypeVar("Part", Group, Layout)
+
+
+def _moved(part: Part, device: torch.device | str) -> Part:
+    """A copy with all tensors on another device."""
+    tensors = ((name, value) for name, value in vars(part).items() if isinstance(value, Tensor))
+    moved: dict[str, Any] = {name: value.to(device, non_blocking=True) for name, value in tensors}
+    return replace(part, **moved)
+
+
+def make_layout(batch: GraphBatch, arities: tuple[int, ...]) -> Layout:
     """Layout, on the CPU, of a batch whose relations have these arities."""
     groups = tuple(
         _make_group(batch, arity, tuple(i for i, n in enumerate(arities) if n == arity))
@@ -144,7 +108,7 @@ def make_layout(batch: BatchArrays, arities: tuple[int, ...]) -> Layout:
     )
 
 
-def _make_group(batch: BatchArrays, arity: int, relations: tuple[int, ...]) -> Group:
+def _make_group(batch: GraphBatch, arity: int, relations: tuple[int, ...]) -> Group:
     spans = [slice(int(batch.argument_offset[r]), int(batch.argument_offset[r + 1])) for r in relations]
     rows = [(span.stop - span.start) // arity for span in spans]
     offset = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)

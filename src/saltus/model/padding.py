@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saltus import _kernel
-from saltus.model.layout import BatchArrays, Group, Layout
+from saltus.graph import GraphBatch
+from saltus.model.layout import Group, Layout
 from saltus.model.values import MOST_BUCKETS, PIECE, TILE
 
 GroupedRelations = tuple[tuple[int, tuple[int, ...]], ...]
@@ -43,8 +44,7 @@ def with_room(size: int) -> int:
     return int(size * 1.2) // 16 * 16 + 16
 
 
-@dataclass(frozen=True)
-class GroupSize:
+class GroupSize(NamedTuple):
     """Sizes of the arrays of one group of relations."""
 
     rows: int
@@ -52,8 +52,7 @@ class GroupSize:
     pieces: int
 
 
-@dataclass(frozen=True)
-class LayoutSize:
+class LayoutSize(NamedTuple):
     """Sizes of the arrays of a layout, with one node for the padding."""
 
     nodes: int
@@ -66,11 +65,13 @@ class LayoutSize:
     groups: tuple[GroupSize, ...]
 
     @classmethod
-    def of_batch(cls, batch: BatchArrays | None, arities: NDArray[np.int32], graphs: int) -> LayoutSize:
+    def of_batch(cls, batch: GraphBatch | None, arities: NDArray[np.int32], graphs: int) -> LayoutSize:
         """Size of the layout of a batch, None for one without graphs; `graphs` is their number in a full batch."""
         offset = batch.relation_offset if batch is not None else np.zeros(len(arities) + 1, np.int64)
-        numbers = iter(_kernel.group_sizes(offset, arities, TILE, PIECE).tolist())
-        groups = tuple(GroupSize(*sizes) for sizes in zip(numbers, numbers, numbers, strict=True))
+        rows = np.diff(offset)
+        sizes = np.stack([rows, -(-rows // TILE), -(-rows // PIECE)], axis=1)  # [relations, 3]
+        belongs = np.unique(arities)[:, None] == arities  # [groups, relations]
+        groups = tuple(GroupSize(*group) for group in (belongs @ sizes).tolist())
         if batch is None:
             return cls(1, 0, graphs, 0, 0, 0, groups)
         return cls(
@@ -98,30 +99,16 @@ class LayoutSize:
 
     def enlarged(self, *, keep_graphs: bool = False) -> LayoutSize:
         """The size with some room; the number of graphs may be kept as it is."""
-        return LayoutSize(
-            nodes=with_room(self.nodes),
-            slots=with_room(self.slots),
-            graphs=self.graphs if keep_graphs else with_room(self.graphs),
-            objects=with_room(self.objects),
-            candidates=with_room(self.candidates),
-            depths=with_room(self.depths),
-            groups=tuple(GroupSize(with_room(g.rows), with_room(g.tiles), with_room(g.pieces)) for g in self.groups),
-        )
+        groups = tuple(GroupSize(*map(with_room, group)) for group in self.groups)
+        numbers = {name: with_room(size) for name, size in self._asdict().items() if name != "groups"}
+        if keep_graphs:
+            numbers["graphs"] = self.graphs
+        return LayoutSize(groups=groups, **numbers)
 
     def fits(self, bucket: LayoutSize) -> bool:
         """Whether no array is larger than the bucket's."""
-        return (
-            self.nodes <= bucket.nodes
-            and self.slots <= bucket.slots
-            and self.graphs <= bucket.graphs
-            and self.objects <= bucket.objects
-            and self.candidates <= bucket.candidates
-            and self.depths <= bucket.depths
-            and all(
-                own.rows <= other.rows and own.tiles <= other.tiles and own.pieces <= other.pieces
-                for own, other in zip(self.groups, bucket.groups, strict=True)
-            )
-        )
+        pairs = ((self[:-1], bucket[:-1]), *zip(self.groups, bucket.groups, strict=True))
+        return all(size <= room for own, other in pairs for size, room in zip(own, other, strict=True))
 
 
 # -- arrays in one block of memory -----------------------------------------------------------------------------------
@@ -234,7 +221,7 @@ _NO_GRAPHS = (np.zeros(1, np.int32), np.zeros(0, np.int32))
 
 
 def fill_padded(
-    block: NDArray[np.uint8], spans: NDArray[np.int64], batch: BatchArrays | None, arities: NDArray[np.int32]
+    block: NDArray[np.uint8], spans: NDArray[np.int64], batch: GraphBatch | None, arities: NDArray[np.int32]
 ) -> None:
     """Writes the layout of a batch, padded, into a block of memory; None is a batch without graphs.
 
@@ -326,33 +313,18 @@ def empty_layout(relations: GroupedRelations) -> Layout:
 
 def padded_layout(size: LayoutSize, relations: GroupedRelations, arrays: LayoutArrays[Tensor]) -> Layout:
     """The layout that arrays on a device make up."""
-    groups = tuple(
-        Group(
-            arity=arity,
-            relations=numbers,
-            row_offset=(),
-            index=group.index,
-            position=group.position,
-            tiles=group.tiles,
-            pieces=group.pieces,
-            piece_offset=group.piece_offset,
+    own = vars(arrays) | {
+        "groups": tuple(
+            Group(arity=arity, relations=numbers, row_offset=(), **vars(group))
+            for group, (arity, numbers) in zip(arrays.groups, relations, strict=True)
         )
-        for group, (arity, numbers) in zip(arrays.groups, relations, strict=True)
-    )
+    }
     return Layout(
         node_count=size.nodes,
         graph_count=size.graphs + 1,
         slot_count=size.slots,
-        groups=groups,
-        slot_offset=arrays.slot_offset,
-        object_node=arrays.object_node,
-        object_graph=arrays.object_graph,
-        object_offset=arrays.object_offset,
-        candidate_node=arrays.candidate_node,
-        candidate_graph=arrays.candidate_graph,
-        graph_candidate=arrays.graph_candidate,
         source_graph=arrays.candidate_graph,
-        depth_node=arrays.depth_node,
+        **own,
     )
 
 

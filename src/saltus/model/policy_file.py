@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -26,24 +26,14 @@ from saltus.model.rgnn import RelationalNetwork
 from saltus.model.schema import FORMAT, VERSION, PolicyDescription
 from saltus.model.weights import Weights, load_weights
 from saltus.pddl import Domain
-from saltus.pddl.signature import Signature, check_signature, domain_signature
+from saltus.pddl.signature import check_signature, domain_signature
 
 
-@dataclass(frozen=True)
-class PolicyFile:
+@dataclass(frozen=True, kw_only=True)
+class PolicyFile(PolicyDescription):
     """A network with everything needed to use it."""
 
     network: RelationalNetwork
-    encoding: EncodingSpec
-    lookahead: TreeSpec
-    vocabulary: Vocabulary
-    signature: Signature
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """How it was trained: plain values."""
-    cost: JumpCost = JUMPS
-    """What its Q-values count."""
-    play: PlaySpec = PLAY
-    """How it plays where nothing else is asked for."""
 
     @classmethod
     def of(
@@ -60,8 +50,17 @@ class PolicyFile:
         vocabulary = Vocabulary.of(domain, encoding)
         if network.arities != tuple(relation.arity for relation in vocabulary) or network.encoding != encoding.kind:
             raise ConfigurationError("the network was not made for this domain and encoding")
-        signature = domain_signature(domain)
-        return cls(network, encoding, lookahead, vocabulary, signature, dict(record or {}), cost, play)
+        return cls(
+            encoding,
+            lookahead,
+            network.spec,
+            vocabulary,
+            domain_signature(domain),
+            dict(record or {}),
+            cost,
+            play,
+            network=network,
+        )
 
     def check_domain(self, domain: Domain) -> None:
         """Raises a `WrongPolicyError` that lists the differences if the policy was trained on another domain."""
@@ -76,7 +75,7 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
         "encoding": asdict(policy.encoding),
         "lookahead": asdict(policy.lookahead),
         "play": asdict(policy.play),
-        "model": asdict(policy.network.spec),
+        "model": asdict(policy.model),
         "vocabulary": policy.vocabulary.to_json(),
         "domain": policy.signature,
         "cost": asdict(policy.cost),
@@ -90,16 +89,7 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
 def load_policy_file(path: str | os.PathLike[str], domain: Domain | None = None) -> PolicyFile:
     """The policy in a file, on the CPU and ready for inference; checked against a domain if one is given."""
     description, weights = load_weights(path, domain)
-    return PolicyFile(
-        make_network(description, weights),
-        description.encoding,
-        description.lookahead,
-        description.vocabulary,
-        description.signature,
-        description.record,
-        description.cost,
-        description.play,
-    )
+    return PolicyFile(**vars(description), network=make_network(description, weights))
 
 
 def make_network(description: PolicyDescription, weights: Weights) -> RelationalNetwork:

@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from saltus.graph import GraphBatch
 from saltus.model.branches import urgent_stream
 from saltus.model.cuda import is_fused
-from saltus.model.layout import BatchArrays, Layout, make_layout
+from saltus.model.layout import Layout, make_layout
 from saltus.model.padding import (
     Bucket,
     Buckets,
@@ -51,7 +52,7 @@ class RecordedPass:
         self.relations = grouped_relations(network.arities)
         self.arities = np.array(network.arities, np.int32)
 
-    def q(self, batch: BatchArrays, layers: int) -> NDArray[np.float32]:
+    def q(self, batch: GraphBatch, layers: int) -> NDArray[np.float32]:
         """Q-values of the candidates of a batch."""
         if len(batch.arguments) > 200_000:  # launches take no time worth saving
             layout = make_layout(batch, self.network.arities)
@@ -66,7 +67,7 @@ class RecordedPass:
             values = self._run(bucket, memory, layers)
             return values[: len(batch.candidate_node)].cpu().numpy()
 
-    def _bucket(self, batch: BatchArrays) -> Bucket[LayoutSize, _DeviceLayout]:
+    def _bucket(self, batch: GraphBatch) -> Bucket[LayoutSize, _DeviceLayout]:
         size = LayoutSize.of_batch(batch, self.arities, batch.graph_count)
         found = self.buckets.find(size)
         if found is not None:

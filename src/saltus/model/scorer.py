@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from saltus.graph import GraphBatch
 from saltus.model.engine import Engine
 from saltus.model.schema import PolicyDescription
 from saltus.model.spec import ModelSpec
 from saltus.model.weights import Weights
-
-if TYPE_CHECKING:
-    from saltus.model.layout import BatchArrays
 
 
 class Scorer(Protocol):
@@ -30,7 +28,7 @@ class Scorer(Protocol):
 
     def q_values(
         self,
-        batch: BatchArrays,
+        batch: GraphBatch,
         threads: int | None = None,
         *,
         layers: int | None = None,

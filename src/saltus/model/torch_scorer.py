@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from saltus.model.layout import BatchArrays, make_layout
+from saltus.graph import GraphBatch
+from saltus.model.layout import make_layout
 from saltus.model.recorded_pass import recorded_pass
 from saltus.model.rgnn import RelationalNetwork
 from saltus.model.spec import ModelSpec
@@ -34,7 +35,7 @@ class TorchScorer:
 
     def q_values(
         self,
-        batch: BatchArrays,
+        batch: GraphBatch,
         threads: int | None = None,
         *,
         layers: int | None = None,

@@ -15,6 +15,22 @@ constexpr std::int64_t kRangesPerThread = 2;  // every range reads all targets: 
 
 }  // namespace
 
+NodeRanges::NodeRanges(std::span<const std::int32_t> targets, std::int64_t nodes, std::int32_t threads)
+    : degree_(static_cast<std::size_t>(nodes), 0), first_{0} {
+    const auto slots = static_cast<std::int64_t>(targets.size());
+    if (slots >= kWorthThreads)
+        threads_ = static_cast<std::int32_t>(useful_threads(static_cast<std::size_t>(std::max(1, threads))));
+    for (const std::int32_t node : targets) ++degree_[static_cast<std::size_t>(node)];
+    const std::int64_t ranges = threads_ > 1 ? kRangesPerThread * threads_ : 1;
+    std::int64_t passed = 0;
+    for (std::int32_t node = 0; node < nodes; ++node) {
+        passed += degree_[static_cast<std::size_t>(node)];
+        const auto wanted = static_cast<std::int64_t>(first_.size());
+        if (wanted < ranges && passed * ranges >= wanted * slots) first_.push_back(node + 1);
+    }
+    first_.push_back(static_cast<std::int32_t>(nodes));
+}
+
 TileRunner::TileRunner(const Loops& loops, const Perceptron& network)
     : loops_(loops), network_(network), hidden_(kTileRows * network.first().outputs) {
     if (network.maps.size() > 2) other_ = Floats(hidden_.size());
@@ -49,15 +65,15 @@ void TileRunner::finish(std::int64_t rows, float* output) {
 
 MessagePassing::MessagePassing(const NetworkShape& shape, const NetworkWeights& weights, const Loops& loops,
                                const NetworkBatch& batch, std::int32_t threads)
-    : shape_(shape), weights_(weights), loops_(loops), batch_(batch), width_(padded(shape.embedding)) {
+    : shape_(shape),
+      weights_(weights),
+      loops_(loops),
+      batch_(batch),
+      width_(padded(shape.embedding)),
+      ranges_(batch.arguments, batch.nodes(), threads),
+      threads_(ranges_.threads()) {
     const auto slots = static_cast<std::int64_t>(batch.arguments.size());
-    threads_ = slots < kWorthThreads
-                   ? 1
-                   : static_cast<std::int32_t>(useful_threads(static_cast<std::size_t>(std::max(1, threads))));
     const std::int64_t nodes = batch.nodes();
-    degree_.assign(static_cast<std::size_t>(nodes), 0);
-    for (const std::int32_t node : batch.arguments) ++degree_[static_cast<std::size_t>(node)];
-    cut_node_ranges();
     std::vector<std::int32_t> stamp(static_cast<std::size_t>(nodes), -1);
     for (std::size_t i = 0; i < shape.arity.size(); ++i) add_relation(i, stamp);
     std::int64_t table = 0;
@@ -147,28 +163,6 @@ void MessagePassing::messages(std::int64_t layer) {
     }
 }
 
-// Calls collect(first, end) for ranges that cover all nodes. A node's messages are collected by one thread, in order.
-template <typename Collect>
-void MessagePassing::for_node_ranges(Collect&& collect) {
-    for_all(static_cast<std::int64_t>(range_.size()) - 1, threads_, [&](std::int64_t number) {
-        collect(range_[static_cast<std::size_t>(number)], range_[static_cast<std::size_t>(number) + 1]);
-    });
-}
-
-// Ranges with about the same number of messages.
-void MessagePassing::cut_node_ranges() {
-    const std::int64_t ranges = threads_ > 1 ? kRangesPerThread * threads_ : 1;
-    const auto slots = static_cast<std::int64_t>(batch_.arguments.size());
-    range_.push_back(0);
-    std::int64_t passed = 0;
-    for (std::int32_t node = 0; node < batch_.nodes(); ++node) {
-        passed += degree_[static_cast<std::size_t>(node)];
-        const auto wanted = static_cast<std::int64_t>(range_.size());
-        if (wanted < ranges && passed * ranges >= wanted * slots) range_.push_back(node + 1);
-    }
-    range_.push_back(batch_.nodes());
-}
-
 // All embeddings are 0: the first hidden layer is Mish of its bias.
 void MessagePassing::first_messages() {
     std::vector<Floats> outputs;
@@ -180,7 +174,7 @@ void MessagePassing::first_messages() {
         loops_.add_rows(&bias, 1, 1, relation.hidden, true, runner.hidden());
         runner.finish(1, outputs.back().data());
     }
-    for_node_ranges([&](std::int32_t first, std::int32_t end) {
+    ranges_.for_each([&](std::int32_t first, std::int32_t end) {
         for (std::size_t i = 0; i < relations_.size(); ++i) {
             const Relation& relation = relations_[i];
             loops_.collect({outputs[i].data(), 0, nullptr, relation.arguments, relation.atoms, relation.arity, width_},
@@ -272,7 +266,7 @@ void MessagePassing::distinct_messages(const Relation& relation, const DistinctA
         TileRunner runner(loops_, *relation.network);
         make_messages(relation, place.data(), rows, runner, output.data() + first * relation.width);
     });
-    for_node_ranges([&](std::int32_t first, std::int32_t end) {
+    ranges_.for_each([&](std::int32_t first, std::int32_t end) {
         loops_.collect({output.data(), relation.width, distinct.number.data(), relation.arguments, relation.atoms,
                         relation.arity, width_},
                        shape_.sharpness, first, end, states_.data());
@@ -321,7 +315,7 @@ void MessagePassing::pieces_on_threads(std::span<const Piece> pieces) {
             to = std::copy(output.data(), output.data() + rows * relation.width, to);
         }
     });
-    for_node_ranges([&](std::int32_t first, std::int32_t end) {
+    ranges_.for_each([&](std::int32_t first, std::int32_t end) {
         for (const Piece& piece : pieces) {
             const Relation& relation = *piece.relation;
             loops_.collect(
@@ -343,8 +337,8 @@ void MessagePassing::update() {
             const std::int64_t first = tile * kTileRows;
             const std::int64_t rows = tile_rows(nodes, tile);
             float* x = x_.data() + first * width_;
-            loops_.join(states_.data() + 2 * first * width_, x, degree_.data() + first, rows, width_, shape_.sharpness,
-                        joined.data());
+            loops_.join(states_.data() + 2 * first * width_, x, ranges_.degree() + first, rows, width_,
+                        shape_.sharpness, joined.data());
             const Rows parts[] = {{x, width_, nullptr, 0}, {joined.data(), width_, nullptr, 0}};
             runner.run(parts, rows, change.data());
             loops_.add_normed(change.data(), weights_.scale.data(), weights_.shift.data(), rows, width_,

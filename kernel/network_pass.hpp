@@ -29,6 +29,31 @@ inline std::int64_t tile_rows(std::int64_t rows, std::int64_t tile) {
     return std::min(kTileRows, rows - tile * kTileRows);
 }
 
+// The nodes of a batch in ranges with about the same number of messages.
+class NodeRanges {
+public:
+    NodeRanges() = default;
+    // `targets` has the node of every message.
+    NodeRanges(std::span<const std::int32_t> targets, std::int64_t nodes, std::int32_t threads);
+
+    // How many of the threads are worth starting; few messages need only one.
+    std::int32_t threads() const { return threads_; }
+    // [nodes]: number of messages.
+    const std::int32_t* degree() const { return degree_.data(); }
+    // Calls body(first, end) for all ranges, in parallel. So one thread sees a node's messages, in order.
+    template <typename Body>
+    void for_each(Body&& body) const {
+        for_all(static_cast<std::int64_t>(first_.size()) - 1, threads_, [&](std::int64_t i) {
+            body(first_[static_cast<std::size_t>(i)], first_[static_cast<std::size_t>(i) + 1]);
+        });
+    }
+
+private:
+    std::vector<std::int32_t> degree_;
+    std::vector<std::int32_t> first_;  // node of every range, and the end
+    std::int32_t threads_ = 1;
+};
+
 // A perceptron applied to tiles of rows; one per thread.
 class TileRunner {
 public:
@@ -106,9 +131,6 @@ private:
     void distinct_messages(const Relation& relation, const DistinctAtoms& distinct);
     void messages_on_threads();
     void pieces_on_threads(std::span<const Piece> pieces);
-    template <typename Collect>
-    void for_node_ranges(Collect&& collect);
-    void cut_node_ranges();
     void update();
 
     const NetworkShape& shape_;
@@ -116,12 +138,11 @@ private:
     const Loops& loops_;
     const NetworkBatch& batch_;
     std::int64_t width_;  // padded embedding
+    NodeRanges ranges_;
     std::int32_t threads_;
     std::vector<Relation> relations_;
     std::vector<TableTile> table_tiles_;
-    std::vector<std::int32_t> degree_;
-    EqualRows equal_;                  // of x_, as long as many are
-    std::vector<std::int32_t> range_;  // first node of every range of nodes, and the end
+    EqualRows equal_;  // of x_, as long as many are
     Floats x_;
     Floats states_;
     Floats tables_;

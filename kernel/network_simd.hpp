@@ -245,24 +245,34 @@ SALTUS_INLINE float total_of(Vec values) {
     return result;
 }
 
+// Of the first `size` entries of a row, whose padding is 0: the mean, and one over the standard deviation.
+struct Moments {
+    float mean;
+    float factor;
+};
+
+SALTUS_INLINE Moments moments_of(const float* row, std::int64_t width, std::int64_t size) {
+    const float inverse = 1.0F / static_cast<float>(size);
+    Vec sum = Vec{};
+    for (std::int64_t k = 0; k < width; k += kWidth) sum += load(row + k);
+    const float mean = total_of(sum) * inverse;
+    Vec squares = Vec{};
+    const std::int64_t whole = size / kWidth * kWidth;
+    for (std::int64_t k = 0; k < whole; k += kWidth) {
+        const Vec distance = load(row + k) - mean;
+        squares += distance * distance;
+    }
+    float variance = total_of(squares);
+    for (std::int64_t k = whole; k < size; ++k) variance += (row[k] - mean) * (row[k] - mean);
+    return {mean, 1.0F / __builtin_sqrtf(variance * inverse + 1e-5F)};
+}
+
 void add_normed(const float* change, const float* scale, const float* shift, std::int64_t rows, std::int64_t width,
                 std::int64_t size, float* x) {
-    const float inverse = 1.0F / static_cast<float>(size);
     for (std::int64_t row = 0; row < rows; ++row) {
         const float* from = change + row * width;
         float* to = x + row * width;
-        Vec sum = Vec{};
-        for (std::int64_t k = 0; k < width; k += kWidth) sum += load(from + k);  // the padding is 0
-        const float mean = total_of(sum) * inverse;
-        Vec squares = Vec{};
-        const std::int64_t whole = size / kWidth * kWidth;
-        for (std::int64_t k = 0; k < whole; k += kWidth) {
-            const Vec distance = load(from + k) - mean;
-            squares += distance * distance;
-        }
-        float variance = total_of(squares);
-        for (std::int64_t k = whole; k < size; ++k) variance += (from[k] - mean) * (from[k] - mean);
-        const float factor = 1.0F / __builtin_sqrtf(variance * inverse + 1e-5F);
+        const auto [mean, factor] = moments_of(from, width, size);
         for (std::int64_t k = 0; k < width; k += kWidth) {
             const Vec normed = (load(from + k) - mean) * factor;
             store(to + k, load(to + k) + (normed * load(scale + k) + load(shift + k)));

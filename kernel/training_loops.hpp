@@ -53,21 +53,4 @@ struct TrainingLoops {
                           std::int64_t width, float* output, float* scale_gradient, float* shift_gradient);
 };
 
-namespace portable {
-extern const TrainingLoops kTrainingLoops;
-}
-#if defined(SALTUS_NEON_LOOPS)
-namespace neon {
-extern const TrainingLoops kTrainingLoops;
-}
-#endif
-#if defined(SALTUS_X86_LOOPS)
-namespace avx2 {
-extern const TrainingLoops kTrainingLoops;
-}
-namespace avx512 {
-extern const TrainingLoops kTrainingLoops;
-}
-#endif
-
 }  // namespace saltus

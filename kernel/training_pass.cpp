@@ -4,15 +4,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "network_pass.hpp"
-
 namespace saltus {
 
 namespace {
 
 constexpr std::int64_t kChunkRows = 8 * kTileRows;
-constexpr std::int64_t kWorthThreads = 1 << 14;  // slots below which one thread is as fast
-constexpr std::int64_t kRangesPerThread = 2;
 
 // Makes room for so many floats; what was there may be lost.
 void make_room(Floats& floats, std::int64_t count) {
@@ -85,11 +81,10 @@ void TrainingPass::begin(const TrainingShape& shape, std::span<const TrainingGro
     const std::int64_t size = shape.embedding;
     for (const TrainingGroup& group : groups)
         arguments_.insert(arguments_.end(), group.arguments.begin(), group.arguments.end());
-    degree_.assign(static_cast<std::size_t>(shape.nodes), 0);
-    for (const std::int32_t node : arguments_) {
+    for (const std::int32_t node : arguments_)
         if (node < 0 || node >= shape.nodes) throw std::invalid_argument("training: there is no such node");
-        ++degree_[static_cast<std::size_t>(node)];
-    }
+    ranges_ = NodeRanges(arguments_, shape.nodes, threads);
+    threads_ = ranges_.threads();
     const std::int32_t* nodes = arguments_.data();
     std::int64_t widest = 2 * size;
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -114,30 +109,8 @@ void TrainingPass::begin(const TrainingShape& shape, std::span<const TrainingGro
         node_chunks_.push_back({0, row, std::min(shape.nodes, row + kChunkRows), partial_floats_});
         partial_floats_ += Partial::size(2 * size, 2 * size, size) + 2 * size;
     }
-    const auto slots = static_cast<std::int64_t>(arguments_.size());
-    threads_ = slots < kWorthThreads
-                   ? 1
-                   : static_cast<std::int32_t>(useful_threads(static_cast<std::size_t>(std::max(1, threads))));
-    range_.assign(1, 0);
-    std::int64_t passed = 0;
-    for (std::int32_t node = 0; node < shape.nodes; ++node) {
-        const auto wanted = static_cast<std::int64_t>(range_.size());
-        passed += degree_[static_cast<std::size_t>(node)];
-        if (wanted < kRangesPerThread * threads_ && passed * kRangesPerThread * threads_ >= wanted * slots)
-            range_.push_back(node + 1);
-    }
-    range_.push_back(static_cast<std::int32_t>(shape.nodes));
     fill(x_, tile_count(shape.nodes) * kTileRows * size, 0.0F);
     fill(zeros_, widest, 0.0F);
-}
-
-// Calls body(first, end) for ranges that cover all nodes, in parallel.
-template <typename Body>
-void TrainingPass::for_node_ranges(Body&& body) {
-    if (threads_ == 1) return body(std::int32_t{0}, static_cast<std::int32_t>(shape_.nodes));
-    for_all(static_cast<std::int64_t>(range_.size()) - 1, threads_, [&](std::int64_t i) {
-        body(range_[static_cast<std::size_t>(i)], range_[static_cast<std::size_t>(i) + 1]);
-    });
 }
 
 void TrainingPass::forward(const TrainingWeights& weights) {
@@ -217,7 +190,7 @@ void TrainingPass::aggregate(Layer& layer) {
     fill(highest_, shape_.nodes * size, kNoMessage);
     fill(sums_, shape_.nodes * size, 0.0F);
     const TrainingLoops& loops = *loops_->training;
-    for_node_ranges([&](std::int32_t first, std::int32_t end) {
+    ranges_.for_each([&](std::int32_t first, std::int32_t end) {
         for (const Relation& relation : relations_)
             loops.raise(layer.share.data() + relation.first, relation.nodes, relation.atoms * relation.arity, size,
                         first, end, highest_.data());
@@ -225,7 +198,7 @@ void TrainingPass::aggregate(Layer& layer) {
             loops.weigh(relation.nodes, relation.atoms * relation.arity, size, shape_.sharpness, first, end,
                         highest_.data(), layer.share.data() + relation.first, sums_.data());
         const std::int64_t from = first * size;
-        loops.join_parts(highest_.data() + from, sums_.data() + from, layer.x.data() + from, degree_.data() + first,
+        loops.join_parts(highest_.data() + from, sums_.data() + from, layer.x.data() + from, ranges_.degree() + first,
                          end - first, size, shape_.sharpness, layer.joined.data() + from, layer.inverse.data() + from);
     });
 }
@@ -296,7 +269,7 @@ void TrainingPass::backward(const TrainingWeights& weights) {
             messages_backward(chunk, layer);
     });
     if (layer_ > 0)
-        for_node_ranges([&](std::int32_t first, std::int32_t end) {
+        ranges_.for_each([&](std::int32_t first, std::int32_t end) {
             for (const Relation& relation : relations_)
                 loops_->training->scatter(slots_.data() + relation.first, relation.nodes,
                                           relation.atoms * relation.arity, size, first, end, before_.data());
@@ -333,7 +306,7 @@ void TrainingPass::update_backward(const TrainingWeights& weights, const Chunk& 
         for (std::int64_t row = 0; row < rows; ++row) {
             const float* own = result.data() + row * both;
             const float* joined = own + size;
-            const float residual = degree_[static_cast<std::size_t>(first + row)] != 0 ? 1.0F : 0.0F;
+            const float residual = ranges_.degree()[first + row] != 0 ? 1.0F : 0.0F;
             const float* inverse = layer.inverse.data() + (first + row) * size;
             float* before = before_.data() + (first + row) * size;
             float* spread = spread_.data() + (first + row) * size;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "network_pass.hpp"
 #include "network_weights.hpp"
 #include "training_loops.hpp"
 
@@ -109,8 +110,6 @@ private:
         Floats change;  // before the norm
     };
 
-    template <typename Body>
-    void for_node_ranges(Body&& body);
     void make_messages(const TrainingWeights& weights, const Chunk& chunk, Layer& layer);
     void make_first_messages(const TrainingWeights& weights, const Chunk& chunk, Layer& layer);
     void aggregate(Layer& layer);
@@ -128,8 +127,7 @@ private:
     std::vector<Relation> relations_;
     std::vector<Chunk> atom_chunks_;
     std::vector<Chunk> node_chunks_;
-    std::vector<std::int32_t> degree_;
-    std::vector<std::int32_t> range_;  // first node of every range of nodes, and the end
+    NodeRanges ranges_;
     std::int64_t message_floats_ = 0;
     std::int64_t partial_floats_ = 0;
     std::int64_t transposed_floats_ = 0;

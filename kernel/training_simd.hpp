@@ -143,15 +143,7 @@ void norm_backward(const float* change, const float* gradient, const float* scal
         const float* from = change + row * width;
         const float* g = gradient + row * width;
         float* to = output + row * width;
-        Vec sum = Vec{};
-        for (std::int64_t k = 0; k < width; k += kWidth) sum += load(from + k);
-        const float mean = total_of(sum) * share;
-        Vec squares = Vec{};
-        for (std::int64_t k = 0; k < width; k += kWidth) {
-            const Vec distance = load(from + k) - mean;
-            squares += distance * distance;
-        }
-        const float factor = 1.0F / __builtin_sqrtf(total_of(squares) * share + 1e-5F);
+        const auto [mean, factor] = moments_of(from, width, width);
         Vec plain = Vec{};
         Vec product = Vec{};
         for (std::int64_t k = 0; k < width; k += kWidth) {
@@ -171,9 +163,9 @@ void norm_backward(const float* change, const float* gradient, const float* scal
     }
 }
 
-}  // namespace
+constexpr TrainingLoops kTrainingLoops{add_products, mish_parts, scale,           add_columns, raise,
+                                       weigh,        join_parts, gather_products, scatter,     norm_backward};
 
-extern const TrainingLoops kTrainingLoops{add_products, mish_parts, scale,           add_columns, raise,
-                                          weigh,        join_parts, gather_products, scatter,     norm_backward};
+}  // namespace
 
 }  // namespace saltus::SALTUS_SET

@@ -70,16 +70,6 @@ nb::tuple arrays_of(GraphBatch&& batch) {
                           give(std::move(batch.depth_graph)), give(std::move(batch.depth_value)));
 }
 
-nb::tuple assemble_graphs(const RelationTables& tables, const nb::list& queries, std::int32_t threads) {
-    const GraphQueries read(queries);
-    GraphBatch batch;
-    {
-        nb::gil_scoped_release release;
-        batch = saltus::assemble_graphs(tables, read.asked(), threads);
-    }
-    return arrays_of(std::move(batch));
-}
-
 nb::list encode_queries(const RelationTables& tables, const nb::list& queries, std::int32_t threads) {
     const GraphQueries read(queries);
     std::vector<GraphBatch> encoded;
@@ -101,11 +91,6 @@ nb::tuple join_batches(const nb::list& batches) {
         batch = saltus::join_batches(parts);
     }
     return arrays_of(std::move(batch));
-}
-
-Output<std::int64_t> group_sizes(Input<std::int64_t> relation_offset, Input<std::int32_t> arity, std::int64_t tile,
-                                 std::int64_t piece) {
-    return give(saltus::group_sizes(view(relation_offset), view(arity), tile, piece));
 }
 
 // `spans` has a row (first byte, number of entries) per array in the block.
@@ -138,10 +123,8 @@ void bind_graph(nb::module_& module) {
     nb::class_<GraphBatch>(module, "QueryGraphs").def_prop_ro("slots", [](const GraphBatch& batch) {
         return batch.arguments.size();
     });
-    module.def("assemble_graphs", &assemble_graphs, "tables"_a, "queries"_a, "threads"_a);
     module.def("encode_queries", &encode_queries, "tables"_a, "queries"_a, "threads"_a);
     module.def("join_batches", &join_batches, "batches"_a);
-    module.def("group_sizes", &group_sizes, "relation_offset"_a, "arity"_a, "tile"_a, "piece"_a);
     module.def("fill_layout", &fill_layout, "graph_offset"_a, "object_count"_a, "argument_offset"_a, "arguments"_a,
                "slot_position"_a, "slot_offset"_a, "candidate_node"_a, "candidate_graph"_a, "depth_node"_a, "arity"_a,
                "tile"_a, "piece"_a, "block"_a.noconvert(), "spans"_a);

@@ -112,9 +112,8 @@ std::size_t worthwhile_threads(std::int64_t work, std::int32_t threads) {
     return index(std::max<std::int64_t>(1, std::min<std::int64_t>(threads, 1 + work / kWorthAThread)));
 }
 
-// A graph's query, its candidate (0: the root or all candidates), and its place in the batch.
+// A graph's candidate (0: the root or all candidates), and its place in the batch.
 struct Place {
-    std::size_t query = 0;
     std::size_t node = 0;
     std::int64_t first_node = 0;
     std::int64_t nodes = 0;
@@ -122,86 +121,71 @@ struct Place {
     std::int64_t first_slot = 0;
 };
 
+// Graphs of a query.
 class Assembly {
 public:
-    Assembly(const RelationTables& tables, std::span<const GraphQuery> queries, std::int32_t threads)
-        : tables_(tables), queries_(queries), threads_(threads), relations_(tables.relations()) {}
+    Assembly(const RelationTables& tables, const GraphQuery& query, std::size_t threads)
+        : tables_(tables), query_(query), threads_(threads), relations_(tables.relations()) {
+        check_query(tables, query);
+    }
 
     GraphBatch run() {
-        std::int64_t work = 0;
-        for (const GraphQuery& query : queries_) work += work_of(tables_, query);
-        in_parallel(queries_.size(), work, [&](std::size_t i) { check_query(tables_, queries_[i]); });
-        for (const GraphQuery& query : queries_) {
-            goals_.emplace_back(query);
-            levels_.push_back(levels_of(tables_, query));
-        }
-        place_graphs();
+        const Goals goals(query_);
+        const std::vector<std::int32_t> levels = levels_of(tables_, query_);
+        auto walk = [&](std::size_t i, auto sink) {
+            Walk<decltype(sink)>(tables_, query_, goals, levels, sink).run(places_[i].node);
+        };
+        if (tables_.parts.is_joint)
+            place_joint_graph(levels);
+        else
+            place_separate_graphs();
+        for (const Place& place : places_) batch_.graph_offset.push_back(static_cast<std::int32_t>(place.first_node));
+        batch_.graph_offset.push_back(static_cast<std::int32_t>(nodes_));
+        batch_.candidate_offset = {0, static_cast<std::int64_t>(batch_.candidate_node.size())};
         start_.assign(places_.size() * relations_, 0);
-        in_parallel(places_.size(), work, [&](std::size_t i) { walk(i, Counter(start_.data() + i * relations_)); });
+        run_parallel(places_.size(), threads_,
+                     [&](std::size_t i) { walk(i, Counter(start_.data() + i * relations_)); });
         place_arguments();
-        in_parallel(places_.size(), static_cast<std::int64_t>(batch_.arguments.size()),
-                    [&](std::size_t i) { fill(i); });
+        run_parallel(places_.size(), threads_, [&](std::size_t i) {
+            const std::int64_t* start = start_.data() + i * relations_;
+            std::vector<std::int32_t*> end(relations_);
+            for (std::size_t r = 0; r < relations_; ++r) end[r] = batch_.arguments.data() + start[r];
+            const auto base = static_cast<std::int32_t>(places_[i].first_node);
+            walk(i, Writer(end.data(), base, query_.task->task->objects()));
+            sort_slots(places_[i], start, end);
+        });
         return std::move(batch_);
     }
 
 private:
-    // Runs the body for every i below `count`, on as many threads as the work is worth.
-    template <typename Body>
-    void in_parallel(std::size_t count, std::int64_t work, Body&& body) const {
-        run_parallel(count, worthwhile_threads(work, threads_), body);
-    }
-
-    template <typename Sink>
-    void walk(std::size_t i, Sink sink) {
-        const std::size_t query = places_[i].query;
-        Walk<Sink>(tables_, queries_[query], goals_[query], levels_[query], sink).run(places_[i].node);
-    }
-
-    // Numbers graphs, nodes, candidates and depth nodes.
-    void place_graphs() {
-        batch_.candidate_offset.push_back(0);
-        for (std::size_t i = 0; i < queries_.size(); ++i) {
-            if (tables_.parts.is_joint)
-                place_joint_graph(i);
-            else
-                place_separate_graphs(i);
-            batch_.candidate_offset.push_back(static_cast<std::int64_t>(batch_.candidate_node.size()));
-        }
-        for (const Place& place : places_) batch_.graph_offset.push_back(static_cast<std::int32_t>(place.first_node));
-        batch_.graph_offset.push_back(static_cast<std::int32_t>(nodes_));
-    }
-
     // One graph for all candidates, each a node after the objects.
-    void place_joint_graph(std::size_t i) {
-        const GraphQuery& query = queries_[i];
-        const std::int32_t objects = first_extra(tables_, *query.task->task);
-        const std::int32_t candidates = narrow(query.nodes()) - 1;
-        const std::int32_t depths = narrow(levels_[i].size());
-        const auto base = static_cast<std::int32_t>(nodes_);
-        const std::int32_t graph = add_graph(i, 0, objects, static_cast<std::int64_t>(objects) + candidates + depths);
-        for (std::int32_t k = 0; k < candidates; ++k) add_candidate(base + objects + k, graph, graph);
+    void place_joint_graph(const std::vector<std::int32_t>& levels) {
+        const std::int32_t objects = first_extra(tables_, *query_.task->task);
+        const std::int32_t candidates = narrow(query_.nodes()) - 1;
+        const std::int32_t depths = narrow(levels.size());
+        add_graph(0, objects, static_cast<std::int64_t>(objects) + candidates + depths);
+        for (std::int32_t k = 0; k < candidates; ++k) add_candidate(objects + k, 0, 0);
         for (std::int32_t k = 0; k < depths; ++k) {
-            batch_.depth_node.push_back(base + objects + candidates + k);
-            batch_.depth_graph.push_back(graph);
-            batch_.depth_value.push_back(levels_[i][index(k)]);
+            batch_.depth_node.push_back(objects + candidates + k);
+            batch_.depth_graph.push_back(0);
+            batch_.depth_value.push_back(levels[index(k)]);
         }
     }
 
     // One graph per candidate; where the root has a graph, it is the first.
-    void place_separate_graphs(std::size_t i) {
-        const GraphQuery& query = queries_[i];
-        const std::int32_t objects = first_extra(tables_, *query.task->task);
-        const std::int32_t root = tables_.parts.has_root_graph ? add_graph(i, 0, objects, objects) : -1;
-        for (std::size_t node = 1; node < query.nodes(); ++node) {
-            const std::int32_t own = add_graph(i, node, objects, objects);
+    void place_separate_graphs() {
+        const std::int32_t objects = first_extra(tables_, *query_.task->task);
+        const std::int32_t root = tables_.parts.has_root_graph ? add_graph(0, objects, objects) : -1;
+        for (std::size_t node = 1; node < query_.nodes(); ++node) {
+            const std::int32_t own = add_graph(node, objects, objects);
             add_candidate(-1, own, root >= 0 ? root : own);
         }
     }
 
     // Number of the new graph.
-    std::int32_t add_graph(std::size_t query, std::size_t node, std::int32_t objects, std::int64_t nodes) {
+    std::int32_t add_graph(std::size_t node, std::int32_t objects, std::int64_t nodes) {
         const std::int32_t number = narrow(places_.size());
-        places_.push_back({query, node, nodes_, nodes, 0, 0});
+        places_.push_back({node, nodes_, nodes, 0, 0});
         batch_.object_count.push_back(objects);
         nodes_ += nodes;
         if (nodes_ > kMaxIndex) throw std::overflow_error("nodes");
@@ -240,14 +224,9 @@ private:
         batch_.slot_offset.back() = static_cast<std::int32_t>(slots);
     }
 
-    // Writes a graph's atoms and sorts its slots by node, by counting.
-    void fill(std::size_t i) {
-        const Place& place = places_[i];
-        const std::int64_t* start = start_.data() + i * relations_;
+    // Sorts a graph's slots by node, by counting; they are between `start` and `end` in every relation.
+    void sort_slots(const Place& place, const std::int64_t* start, const std::vector<std::int32_t*>& end) {
         const auto base = static_cast<std::int32_t>(place.first_node);
-        std::vector<std::int32_t*> end(relations_);
-        for (std::size_t r = 0; r < relations_; ++r) end[r] = batch_.arguments.data() + start[r];
-        walk(i, Writer(end.data(), base, queries_[place.query].task->task->objects()));
         std::vector<std::int32_t> next(index(place.nodes), 0);
         const std::int32_t* arguments = batch_.arguments.data();
         for (std::size_t r = 0; r < relations_; ++r)
@@ -265,12 +244,10 @@ private:
     }
 
     const RelationTables& tables_;
-    std::span<const GraphQuery> queries_;
-    std::int32_t threads_;
+    const GraphQuery& query_;
+    std::size_t threads_;
     std::size_t relations_;
-    std::int64_t nodes_ = 0;                         // of all graphs so far
-    std::vector<Goals> goals_;                       // [queries]
-    std::vector<std::vector<std::int32_t>> levels_;  // [queries]: those with depth nodes
+    std::int64_t nodes_ = 0;  // of all graphs so far
     std::vector<Place> places_;
     std::vector<std::int64_t> start_;  // [graphs, relations]: first atoms, then positions of the first argument
     GraphBatch batch_;
@@ -278,36 +255,29 @@ private:
 
 }  // namespace
 
-GraphBatch assemble_graphs(const RelationTables& tables, std::span<const GraphQuery> queries, std::int32_t threads) {
-    check_parts(tables.parts);
-    return Assembly(tables, queries, threads).run();
-}
-
 std::vector<GraphBatch> encode_queries(const RelationTables& tables, std::span<const GraphQuery> queries,
                                        std::int32_t threads) {
     check_parts(tables.parts);
     std::vector<GraphBatch> encoded(queries.size());
     std::int64_t work = 0;
     for (const GraphQuery& query : queries) work += work_of(tables, query);
-    run_parallel(queries.size(), worthwhile_threads(work, threads),
-                 [&](std::size_t i) { encoded[i] = Assembly(tables, queries.subspan(i, 1), 1).run(); });
+    const std::size_t most = worthwhile_threads(work, threads);
+    run_parallel(queries.size(), most, [&](std::size_t i) {
+        encoded[i] = Assembly(tables, queries[i], queries.size() == 1 ? most : 1).run();
+    });
     return encoded;
 }
 
 GraphBatch join_batches(std::span<const GraphBatch* const> batches) {
     require(!batches.empty(), "no batch to join");
+    if (batches.size() == 1) return *batches.front();
     const std::size_t relations = batches.front()->argument_offset.size() - 1;
     std::int64_t nodes = 0;
     std::int64_t slots = 0;
-    std::size_t graphs = 0, candidates = 0, depths = 0, queries = 0;
     for (const GraphBatch* part : batches) {
         require(part->argument_offset.size() == relations + 1, "graphs of different domains cannot share a batch");
         nodes += part->graph_offset.back();
         slots += part->argument_offset.back();
-        graphs += part->object_count.size();
-        candidates += part->candidate_node.size();
-        depths += part->depth_node.size();
-        queries += part->candidate_offset.size() - 1;
     }
     if (nodes > kMaxIndex) throw std::overflow_error("nodes");
     if (slots > kMaxIndex) throw std::overflow_error("arguments");
@@ -318,11 +288,6 @@ GraphBatch join_batches(std::span<const GraphBatch* const> batches) {
     joined.relation_offset.resize(relations + 1, 0);
     joined.argument_offset.resize(relations + 1, 0);
     joined.slot_offset.reserve(index(nodes) + 1);
-    for (auto* offset : {&joined.graph_offset, &joined.object_count}) offset->reserve(graphs + 1);
-    joined.candidate_offset.reserve(queries + 1);
-    for (auto* array : {&joined.candidate_node, &joined.candidate_graph, &joined.source_graph})
-        array->reserve(candidates);
-    for (auto* array : {&joined.depth_node, &joined.depth_graph, &joined.depth_value}) array->reserve(depths);
 
     std::int64_t at = 0;
     auto copy_shifted = [](const std::int32_t* from, std::int64_t count, std::int32_t shift, std::int32_t* to) {

@@ -106,16 +106,13 @@ struct GraphBatch {
     std::vector<std::int32_t> depth_value;
 };
 
-// Graphs of each query as a batch of their own; independent of the number of threads. Throws as `assemble_graphs` does.
+// Graphs of each query as a batch of their own; independent of the number of threads. Throws std::overflow_error if
+// nodes or arguments cannot be numbered in 32 bits, std::invalid_argument if a tree's arrays do not fit its task.
 std::vector<GraphBatch> encode_queries(const RelationTables& tables, std::span<const GraphQuery> queries,
                                        std::int32_t threads);
 
-// Batch of the graphs of several batches of one vocabulary, of which there must be at least one: equal to assembling
-// their queries at once. Throws std::overflow_error as `assemble_graphs` does.
+// Batch of the graphs of several batches of one vocabulary, of which there must be at least one. Throws
+// std::overflow_error as `encode_queries` does.
 GraphBatch join_batches(std::span<const GraphBatch* const> batches);
-
-// Batch of all queries' graphs; independent of the number of threads. Throws std::overflow_error if nodes or arguments
-// cannot be numbered in 32 bits, std::invalid_argument if a tree's arrays do not fit its task.
-GraphBatch assemble_graphs(const RelationTables& tables, std::span<const GraphQuery> queries, std::int32_t threads);
 
 }  // namespace saltus

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "keys.hpp"
 
 namespace saltus {
 
@@ -21,27 +21,14 @@ std::span<const Value> part(std::span<const Value> values, std::span<const std::
     return values.subspan(index(offset[i]), index(offset[i + 1] - offset[i]));
 }
 
-// Set of goal atoms. Nearly all atoms asked about are not goals, which a filter in front of the search tells at once.
-class GoalSet {
-public:
-    explicit GoalSet(std::span<const Code> codes) : codes_(codes), maybe_(std::bit_ceil(16 * codes.size() + 1), 0) {
-        for (Code code : codes) maybe_[slot(code)] = 1;
-    }
-    bool contains(Code code) const {
-        return maybe_[slot(code)] != 0 && std::binary_search(codes_.begin(), codes_.end(), code);
-    }
-
-private:
-    std::size_t slot(Code code) const { return index(code) & (maybe_.size() - 1); }
-
-    std::span<const Code> codes_;
-    std::vector<std::uint8_t> maybe_;
-};
-
 struct Goals {
-    explicit Goals(const GraphQuery& query) : positive(query.goal_positive), negative(query.goal_negative) {}
-    GoalSet positive;
-    GoalSet negative;
+    explicit Goals(const GraphQuery& query)
+        : positive(2 * query.goal_positive.size()), negative(2 * query.goal_negative.size()) {
+        for (Code code : query.goal_positive) positive.insert(code);
+        for (Code code : query.goal_negative) negative.insert(code);
+    }
+    KeySet positive;
+    KeySet negative;
 };
 
 // Depths that occur below the root, ascending: those that have depth nodes.

@@ -114,24 +114,6 @@ void put_group(const LayoutBatch& batch, std::span<const std::int32_t> arity, st
 
 }  // namespace
 
-std::vector<std::int64_t> group_sizes(std::span<const std::int64_t> relation_offset,
-                                      std::span<const std::int32_t> arity, std::int64_t tile, std::int64_t piece) {
-    require(relation_offset.size() == arity.size() + 1 && tile > 0 && piece > 0, "relation offsets do not fit");
-    std::vector<std::int64_t> sizes;
-    for (std::int32_t own : std::set<std::int32_t>(arity.begin(), arity.end())) {
-        std::int64_t rows = 0, tiles = 0, pieces = 0;
-        for (std::size_t r = 0; r < arity.size(); ++r) {
-            if (arity[r] != own) continue;
-            const std::int64_t count = relation_offset[r + 1] - relation_offset[r];
-            rows += count;
-            tiles += (count + tile - 1) / tile;
-            pieces += (count + piece - 1) / piece;
-        }
-        sizes.insert(sizes.end(), {rows, tiles, pieces});
-    }
-    return sizes;
-}
-
 void fill_layout(const LayoutBatch& batch, std::span<const std::int32_t> arity, std::int64_t tile, std::int64_t piece,
                  std::span<std::byte> memory, std::span<const BlockSpan> spans) {
     require(!batch.argument_offset.empty() && !batch.graph_offset.empty() && tile > 0 && piece > 0, "no batch");

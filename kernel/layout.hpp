@@ -23,10 +23,6 @@ struct LayoutBatch {
     std::span<const std::int32_t> depth_node;
 };
 
-// Rows, tiles and pieces of each group of relations of one arity, by ascending arity, as in `GroupSize` of padding.py.
-std::vector<std::int64_t> group_sizes(std::span<const std::int64_t> relation_offset,
-                                      std::span<const std::int32_t> arity, std::int64_t tile, std::int64_t piece);
-
 // Where an array lies in the block.
 struct BlockSpan {
     std::int64_t start = 0;  // in bytes

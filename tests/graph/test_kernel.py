@@ -192,15 +192,6 @@ def test_codes_beyond_32_bits(kind: str) -> None:
     check([(lookahead(task, spec=search), None), (lookahead(task, spec=search), Goal([]))], spec, task)
 
 
-def test_no_queries() -> None:
-    """An empty batch has all its arrays."""
-    task = rich_task()
-    for kind in ENCODINGS:
-        spec = EncodingSpec(kind)
-        vocabulary = Vocabulary.of(task.domain, spec)
-        assert_same(assemble([], vocabulary, spec), twin.batch([], vocabulary, spec))
-
-
 def permuted(tree: LookaheadTree, order: list[int]) -> LookaheadTree:
     """The same tree over a task whose object number i is object `order[i]` of the tree's."""
     task = tree.task

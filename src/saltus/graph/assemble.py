@@ -65,19 +65,16 @@ class _Tables:
 def assemble(
     queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec, *, threads: int | None = None
 ) -> GraphBatch:
-    """Batch of the queries' graphs. It does not depend on the number of threads (default: one per core)."""
-    kernel, rows = _kernel_queries(queries, vocabulary, spec)
-    try:
-        arrays = _kernel.assemble_graphs(kernel, rows, threads or os.cpu_count() or 1)
-    except OverflowError as error:
-        raise _too_large(error) from error
-    return _batch_of(arrays, vocabulary, len(rows))
+    """Batch of the graphs of at least one query. The number of threads (default: one per core) does not change it."""
+    return join(encode_queries(queries, vocabulary, spec, threads=threads), vocabulary)
 
 
 def encode_queries(
     queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec, *, threads: int | None = None
 ) -> list[QueryGraphs]:
     """Graphs of each query, to be joined to batches."""
+    if not queries:
+        return []
     kernel, rows = _kernel_queries(queries, vocabulary, spec)
     try:
         return _kernel.encode_queries(kernel, rows, threads or os.cpu_count() or 1)
@@ -106,7 +103,7 @@ def _too_large(error: OverflowError) -> SaltusError:
 def _kernel_queries(
     queries: Sequence[Query], vocabulary: Vocabulary, spec: EncodingSpec
 ) -> tuple[_kernel.RelationTables, list[tuple[object, ...]]]:
-    """Tables and queries as the kernel reads them."""
+    """Tables and queries as the kernel reads them; there is at least one query."""
     tables: _Tables | None = None
     rows: list[tuple[object, ...]] = []
     for query in queries:
@@ -136,7 +133,8 @@ def _kernel_queries(
                 tree.deleted,
             )
         )
-    return tables.kernel if tables is not None else _build_tables(None, vocabulary, spec).kernel, rows
+    assert tables is not None
+    return tables.kernel, rows
 
 
 def _no_tables(domain: Domain) -> dict[EncodingSpec, _Tables]:
@@ -155,17 +153,15 @@ def _tables_of(domain: Domain, spec: EncodingSpec) -> _Tables:
     return found
 
 
-def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingSpec) -> _Tables:
-    """Numbers of the relations by role; without a domain, those for a batch without queries."""
+def _build_tables(domain: Domain, vocabulary: Vocabulary, spec: EncodingSpec) -> _Tables:
+    """Numbers of the relations by role."""
     number = vocabulary.number
-    names: tuple[list[str], list[str], list[str]] = ([], [], [])
-    if domain is not None:
-        fluent = fluent_predicates(domain)
-        names = (
-            [_relation_name(entry, role, fluent, spec) for role in ROLES for entry in domain.predicates],
-            [TYPE_PREFIX + entry.name for entry in domain.types],
-            [SCHEMA_PREFIX + entry.name for entry in domain.schemas],
-        )
+    fluent = fluent_predicates(domain)
+    names: tuple[list[str], list[str], list[str]] = (
+        [_relation_name(entry, role, fluent, spec) for role in ROLES for entry in domain.predicates],
+        [TYPE_PREFIX + entry.name for entry in domain.types],
+        [SCHEMA_PREFIX + entry.name for entry in domain.schemas],
+    )
     tables = [np.array([number.get(name, -1) for name in entries], np.int32) for entries in names]
     kernel = _kernel.RelationTables(
         is_joint=spec.parts.is_joint,
@@ -174,7 +170,7 @@ def _build_tables(domain: Domain | None, vocabulary: Vocabulary, spec: EncodingS
         primed=spec.parts.primed,
         actions=spec.parts.actions,
         tree=spec.parts.tree,
-        world=domain is not None and has_world(domain, spec),
+        world=has_world(domain, spec),
         arity=np.array([relation.arity for relation in vocabulary], np.int32),
         relation=tables[0],
         of_type=tables[1],

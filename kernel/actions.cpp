@@ -1,7 +1,6 @@
 #include "actions.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <random>
 
 #include "axioms.hpp"
 #include "changes.hpp"
@@ -15,14 +14,11 @@ Actions applicable(const Task& task, std::span<const Code> state, std::int64_t l
     const StateView view(task, state);
     Matcher matcher(view);
     Actions result;
-    result.argument_offset.push_back(0);
     for (std::size_t s = 0; s < task.schemas.size(); ++s) {
         const Pattern& pattern = task.schemas[s].pattern;
         auto append = [&](const std::vector<Object>& binding) {
             if (static_cast<std::int64_t>(result.schema.size()) >= limit) return false;
-            result.schema.push_back(static_cast<std::int32_t>(s));
-            result.argument.insert(result.argument.end(), binding.begin(), binding.end());
-            result.argument_offset.push_back(static_cast<std::int64_t>(result.argument.size()));
+            result.append(static_cast<std::int32_t>(s), binding);
             return true;
         };
         if (!in_order(matcher, task, pattern, MatchOptions{}, matcher.count(pattern), append)) break;
@@ -53,11 +49,25 @@ std::vector<Code> successor(const Task& task, std::span<const Code> state, std::
     Changes changes(task, view);
     changes.compute(task.schemas[static_cast<std::size_t>(schema)], {arguments.begin(), arguments.end()});
     if (!task.axioms.empty()) Derivation(task, state).extend({}, {}, changes);
-    std::vector<Code> kept;
-    std::set_difference(state.begin(), state.end(), changes.deletes.begin(), changes.deletes.end(),
-                        std::back_inserter(kept));
-    std::vector<Code> result;
-    std::set_union(kept.begin(), kept.end(), changes.adds.begin(), changes.adds.end(), std::back_inserter(result));
+    return changed_state(state, changes.adds, changes.deletes);
+}
+
+Bindings find_bindings(const Task& task, std::span<const Code> state, const Pattern& pattern, std::int64_t limit,
+                       std::uint64_t seed, std::int64_t steps) {
+    const StateView view(task, state);
+    Matcher matcher(view);
+    std::mt19937_64 random(seed);
+    MatchOptions options;
+    options.distinct = true;
+    options.shuffle = &random;
+    options.steps = steps;
+    Bindings result;
+    std::vector<Object> binding(pattern.domains.size(), kUnbound);
+    if (limit <= 0) return result;
+    matcher.run(pattern, binding, options, [&](const std::vector<Object>& values) {
+        result.objects.insert(result.objects.end(), values.begin(), values.end());
+        return ++result.count < limit;
+    });
     return result;
 }
 

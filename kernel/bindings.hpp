@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "actions.hpp"
 #include "interrupt.hpp"
 #include "lookahead.hpp"
 
@@ -55,6 +56,11 @@ Output<T> give(std::vector<T>&& values) {
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return Output<T>(owned->data(), {owned->size()}, owner);
+}
+
+inline nb::tuple give(Actions&& actions) {
+    return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)),
+                          give(std::move(actions.argument)));
 }
 
 // Result of work(), computed with the interpreter lock released. A signal that arrives meanwhile stops it as it would

@@ -99,14 +99,6 @@ Target target_of(const Task& task, const Input<Code>& goal, const Quotas& quotas
     return target;
 }
 
-std::optional<bool> relaxed_reaches(const Task& task, Input<Code> state, Input<Code> goal, std::int64_t work,
-                                    const Quotas& quotas) {
-    task.check_state(view(state));
-    const Target target = target_of(task, goal, quotas);
-    return interruptibly(
-        [&] { return saltus::relaxed_reaches(task, saltus::relaxed_rules(task), view(state), target, work); });
-}
-
 std::optional<bool> proof_reaches(RelaxedProof& self, Input<Code> state, Input<Code> goal, std::int64_t work,
                                   const Quotas& quotas) {
     self.task().check_state(view(state));
@@ -147,7 +139,6 @@ std::optional<nb::tuple> reachable_actions(const Task& task, Input<Code> state, 
 }  // namespace
 
 void bind_relaxation(nb::module_& module) {
-    module.def("relaxed_reaches", &relaxed_reaches, "task"_a, "state"_a, "goal"_a, "work"_a, "quotas"_a);
     nb::class_<RelaxedProof>(module, "RelaxedProof")
         .def(nb::init<const Task&, std::int64_t>(), "task"_a, "limit"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("rules", &RelaxedProof::rules)

@@ -18,19 +18,18 @@ void make_spec(Spec* self, std::int32_t kind, std::int32_t width, std::int64_t c
                std::int32_t root, bool expand_root_successors, bool keep_root_successors, std::int64_t max_better,
                std::int64_t max_encoded, std::int64_t max_nodes, std::int64_t max_atoms,
                std::int64_t max_root_actions) {
-    Spec spec;
-    spec.kind = static_cast<Kind>(kind);
-    spec.width = width;
-    spec.capacity = capacity;
-    spec.goal_identity = static_cast<GoalIdentity>(goal_identity);
-    spec.root = static_cast<RootMode>(root);
-    spec.expand_root_successors = expand_root_successors;
-    spec.keep_root_successors = keep_root_successors;
-    spec.max_better = max_better;
-    spec.max_encoded = max_encoded;
-    spec.max_nodes = max_nodes;
-    spec.max_atoms = max_atoms;
-    spec.max_root_actions = max_root_actions;
+    const Spec spec{static_cast<Kind>(kind),
+                    width,
+                    capacity,
+                    static_cast<GoalIdentity>(goal_identity),
+                    static_cast<RootMode>(root),
+                    expand_root_successors,
+                    keep_root_successors,
+                    max_better,
+                    max_encoded,
+                    max_nodes,
+                    max_atoms,
+                    max_root_actions};
     spec.check();
     new (self) Spec(spec);
 }
@@ -63,17 +62,13 @@ Output<std::uint8_t> reversible(const FreeMoves& moves) {
 nb::tuple walks_before(const FreeMoves& moves, Input<Code> state, std::int32_t schema, Input<Object> arguments) {
     moves.task().check_state(view(state));
     moves.task().check_action(schema, view(arguments));
-    Walks walks = interruptibly([&] { return saltus::walks_before(moves, view(state), schema, view(arguments)); });
-    return nb::make_tuple(give(std::move(walks.schema)), give(std::move(walks.argument_offset)),
-                          give(std::move(walks.argument)));
+    return give(interruptibly([&] { return saltus::walks_before(moves, view(state), schema, view(arguments)); }));
 }
 
 Output<Code> canonical_state(const FreeMoves& moves, Input<Code> state, Input<Code> positive, Input<Code> negative) {
-    moves.task().check_state(view(state));
-    moves.task().check_codes(view(positive));
-    moves.task().check_codes(view(negative));
-    return give(
-        interruptibly([&] { return saltus::canonical_state(moves, view(state), view(positive), view(negative)); }));
+    const Situation start = make_situation(moves.task(), state, positive, negative);
+    return give(interruptibly(
+        [&] { return saltus::canonical_state(moves, start.state, start.goal_positive, start.goal_negative); }));
 }
 
 nb::list lookahead_batch(const nb::list& tasks, const nb::list& states, const nb::list& positives,
@@ -117,10 +112,9 @@ std::optional<nb::tuple> project(Roles& roles, Input<Code> state) {
     roles.task().check_state(view(state));
     Projection found = interruptibly([&] { return roles.project(view(state)); });
     if (found.representatives.empty()) return std::nullopt;
-    return nb::make_tuple(give(std::move(found.representatives)), give(std::move(found.code_offset)),
-                          give(std::move(found.static_rows)), give(std::move(found.static_count)),
-                          give(std::move(found.state)), give(std::move(found.goal_positive)),
-                          give(std::move(found.goal_negative)), found.satisfied);
+    return nb::make_tuple(give(std::move(found.representatives)), give(std::move(found.static_rows)),
+                          give(std::move(found.static_count)), give(std::move(found.state)),
+                          give(std::move(found.goal_positive)), give(std::move(found.goal_negative)), found.satisfied);
 }
 
 Output<Code> lift_codes(const Task& small, const Task& whole, Input<Object> representatives, Input<Code> codes) {

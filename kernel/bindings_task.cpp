@@ -4,11 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "actions.hpp"
 #include "axioms.hpp"
 #include "bindings.hpp"
 #include "colours.hpp"
-#include "conjunction.hpp"
 #include "reader.hpp"
 #include "task.hpp"
 
@@ -100,9 +98,7 @@ nb::tuple find_colours(const Task& task, Input<Code> state, Input<Code> positive
 
 nb::tuple applicable(const Task& task, Input<Code> state, std::int64_t limit) {
     task.check_state(view(state));
-    Actions actions = interruptibly([&] { return saltus::applicable(task, view(state), limit); });
-    return nb::make_tuple(give(std::move(actions.schema)), give(std::move(actions.argument_offset)),
-                          give(std::move(actions.argument)));
+    return give(interruptibly([&] { return saltus::applicable(task, view(state), limit); }));
 }
 
 Output<std::int64_t> count_applicable(const Task& task, Input<Code> state) {

@@ -4,15 +4,6 @@
 
 namespace saltus {
 
-namespace {
-
-void sort_unique(std::vector<Code>& codes) {
-    std::sort(codes.begin(), codes.end());
-    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-}
-
-}  // namespace
-
 void Changes::compute(const Schema& schema, const std::vector<Object>& binding) {
     adds.clear();
     deletes.clear();

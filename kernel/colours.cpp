@@ -24,8 +24,6 @@ struct LabelledAtoms {
     std::vector<Object> arguments;
 };
 
-std::uint64_t join(std::uint64_t a, std::uint64_t b) { return mix(a * 0x9E3779B97F4A7C15ULL + b + 1); }
-
 std::vector<std::int32_t> renumber(const std::vector<std::uint64_t>& values, std::size_t& distinct) {
     std::unordered_map<std::uint64_t, std::int32_t> number;
     std::vector<std::int32_t> result(values.size());
@@ -84,19 +82,10 @@ std::vector<std::int32_t> refine(const LabelledAtoms& labelled, std::vector<std:
     }
 }
 
-// Objects are interchangeable if they have the same atoms with the object's own places left blank and all other
-// arguments exact.
 std::vector<std::int32_t> rank(const LabelledAtoms& labelled, std::vector<std::uint64_t> own) {
-    for (const auto& atom : labelled.atoms) {
-        const Object* values = labelled.values(atom);
-        for (std::int32_t i = 0; i < atom.arity; ++i) {
-            if (std::find(values, values + i, values[i]) != values + i) continue;  // counted at its first place
-            std::uint64_t hash = atom.label;
-            for (std::int32_t j = 0; j < atom.arity; ++j)
-                hash = join(hash, values[j] == values[i] ? 0 : static_cast<std::uint64_t>(values[j]) + 1);
-            own[static_cast<std::size_t>(values[i])] += mix(hash);
-        }
-    }
+    for (const auto& atom : labelled.atoms)
+        visit_parts(atom.label, {labelled.values(atom), static_cast<std::size_t>(atom.arity)},
+                    [&](Object object, std::uint64_t hash) { own[static_cast<std::size_t>(object)] += hash; });
     std::unordered_map<std::uint64_t, std::int32_t> members;
     std::vector<std::int32_t> result(own.size());
     for (std::size_t o = 0; o < own.size(); ++o) result[o] = members[own[o]]++;

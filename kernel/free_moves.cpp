@@ -237,8 +237,7 @@ bool FreeMoves::enumerate(Group& group, Move& move, const Matcher& matcher) cons
                 complete = join.run(fixed, binding, options, any, add_edge, given);
     }
     if (!complete) return false;
-    std::sort(edges.begin(), edges.end());
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    sort_unique(edges);
     move.ends.reserve(edges.size());
     for (const auto& [number, start, end] : edges) {
         const std::int64_t key = row_key(static_cast<std::int32_t>(number), start);

@@ -295,17 +295,10 @@ void GroundActions::add_rule(std::span<const Code> needs, Code added) {
 }
 
 void GroundActions::index() {
-    first_user_.assign(codes_.size() + 1, 0);
-    for (std::int32_t atom : needs_.atom) ++first_user_[static_cast<std::size_t>(atom) + 1];
-    for (std::size_t a = 1; a < first_user_.size(); ++a) first_user_[a] += first_user_[a - 1];
-    user_.resize(needs_.atom.size());
+    users_ = inverse(needs_, codes_.size());
     unconditional_.clear();
-    std::vector<std::int32_t> next(first_user_.begin(), first_user_.end() - 1);
-    for (std::int32_t rule = 0; rule < rules(); ++rule) {
+    for (std::int32_t rule = 0; rule < rules(); ++rule)
         if (conditions(rule) == 0) unconditional_.push_back(rule);
-        for (std::int32_t atom : needs_[rule])
-            user_[static_cast<std::size_t>(next[static_cast<std::size_t>(atom)]++)] = rule;
-    }
 }
 
 std::optional<ReachableActions> reachable_actions(const Task& task, std::span<const Code> state, std::int64_t most) {

@@ -55,11 +55,7 @@ public:
         return needs_.offset[r + 1] - needs_.offset[r];
     }
     // Rules with the atom as a positive condition, once per occurrence.
-    std::span<const std::int32_t> users(std::int32_t atom) const {
-        const auto first = static_cast<std::size_t>(first_user_[static_cast<std::size_t>(atom)]);
-        const auto end = static_cast<std::size_t>(first_user_[static_cast<std::size_t>(atom) + 1]);
-        return std::span<const std::int32_t>(user_).subspan(first, end - first);
-    }
+    std::span<const std::int32_t> users(std::int32_t atom) const { return users_[atom]; }
     const std::vector<std::int32_t>& unconditional() const { return unconditional_; }
 
     // Adds a rule by the codes of its atoms; index() must follow before rules are looked up by atoms.
@@ -81,9 +77,8 @@ private:
     std::vector<Code> codes_;                                 // [atoms]
     std::vector<std::pair<std::int32_t, Code>> complements_;  // only with negation
     GrowingLists needs_, adds_;
-    GrowingLists deletes_;                  // of actions only
-    std::vector<std::int32_t> first_user_;  // [atoms + 1]
-    std::vector<std::int32_t> user_;
+    GrowingLists deletes_;  // of actions only
+    GrowingLists users_;    // [atoms]
     std::vector<std::int32_t> unconditional_;
 };
 

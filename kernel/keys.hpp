@@ -17,6 +17,15 @@ inline std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
+// Hash of two values, whose order matters.
+inline std::uint64_t join(std::uint64_t a, std::uint64_t b) { return mix(a * 0x9E3779B97F4A7C15ULL + b + 1); }
+
+template <typename Value>
+void sort_unique(std::vector<Value>& values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
 // Numbers keys in the order in which they come.
 class KeyNumbers {
 public:

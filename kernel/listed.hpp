@@ -31,6 +31,19 @@ struct GrowingLists {
     }
 };
 
+// The lists turned around: for each of so many atoms, the actions whose lists have it, once per occurrence, ascending.
+inline GrowingLists inverse(const AtomLists& lists, std::size_t atoms) {
+    GrowingLists result{std::vector<std::int32_t>(atoms + 1, 0), std::vector<std::int32_t>(lists.atom.size())};
+    for (const std::int32_t atom : lists.atom) ++result.offset[static_cast<std::size_t>(atom) + 1];
+    for (std::size_t atom = 0; atom < atoms; ++atom) result.offset[atom + 1] += result.offset[atom];
+    std::vector<std::int32_t> next(result.offset.begin(), result.offset.end() - 1);
+    for (std::size_t action = 0; action + 1 < lists.offset.size(); ++action)
+        for (const std::int32_t atom : lists[action])
+            result.atom[static_cast<std::size_t>(next[static_cast<std::size_t>(atom)]++)] =
+                static_cast<std::int32_t>(action);
+    return result;
+}
+
 // Ground actions. What an action both adds and deletes is true afterwards. No list has an atom twice.
 struct ListedActions {
     std::size_t atoms = 0;

@@ -43,86 +43,27 @@ bool Matcher::true_nested(const Literal& literal) const {
     return found == nested.positive;
 }
 
-bool Matcher::has_match(const Literal& literal) {
-    const std::size_t keep = bound_.size();
-    return !candidates(literal, [&](const Object* row) {
-        const bool fits = bind_row(literal, row);
-        unbind(keep);
-        return !fits;
-    });
-}
-
 bool Matcher::least(const Pattern& pattern, std::vector<Object>& binding) {
-    // A join that starts with the most selective literal finds few completions sooner than the first one in order.
-    MatchOptions few;
-    few.steps = kComparing;
-    bool found = false;
-    run(pattern, binding, few, [&](const std::vector<Object>& completion) {
-        if (!found || completion < least_) least_ = completion;
-        found = true;
-        return true;
-    });
-    if (steps_ >= 0) {
-        if (found) binding = least_;
-        return found;
-    }
-    start(pattern, binding, MatchOptions{});
-    return least_from(0);
-}
-
-// Depth first in parameter order, objects ascending: the first completion is the least one.
-bool Matcher::least_from(std::size_t variable) {
-    while (variable < binding_->size() && (*binding_)[variable] != kUnbound) ++variable;
-    if (variable == binding_->size()) {
-        for (const Literal& literal : pattern_->literals)
-            if (!true_literal(literal)) return false;
-        return true;
-    }
-    const Literal* best = nullptr;
-    std::int64_t best_rows = kMany;
-    for (const Literal& literal : pattern_->literals) {
-        if (!literal.positive || literal.predicate == kEquality) continue;
-        if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) ==
-            literal.terms.end())
-            continue;
-        const std::int64_t rows = estimate(literal);
-        if (rows < best_rows) {
-            best_rows = rows;
-            best = &literal;
-        }
-    }
-    std::vector<Object> objects;
-    if (best != nullptr) {
-        const std::size_t keep = bound_.size();
-        candidates(*best, [&](const Object* row) {
-            if (bind_row(*best, row)) objects.push_back((*binding_)[variable]);
-            unbind(keep);
+    std::vector<std::uint8_t> wanted(binding.size(), 0);
+    MatchOptions options;
+    options.wanted = wanted.data();
+    bool is_match = false;
+    // Variable by variable: the least object with which there is a completion.
+    for (std::size_t variable = 0; variable < binding.size(); ++variable) {
+        if (binding[variable] != kUnbound) continue;
+        Object best = kUnbound;
+        auto is_less = [&](const std::vector<Object>& bound) { return best == kUnbound || bound[variable] < best; };
+        wanted[variable] = 1;
+        run(pattern, binding, options, is_less, [&](const std::vector<Object>& bound) {
+            best = bound[variable];
             return true;
         });
-        std::sort(objects.begin(), objects.end());
-        objects.erase(std::unique(objects.begin(), objects.end()), objects.end());
-    } else {
-        objects.assign(members_of(variable).begin(), members_of(variable).end());
+        wanted[variable] = 0;
+        if (best == kUnbound) return false;
+        binding[variable] = best;
+        is_match = true;
     }
-    for (Object object : objects) {
-        ticker_.tick();
-        (*binding_)[variable] = object;
-        bool possible = true;
-        for (const Literal& literal : pattern_->literals) {
-            if (std::find(literal.terms.begin(), literal.terms.end(), static_cast<std::int32_t>(variable)) ==
-                literal.terms.end())
-                continue;
-            if (fully_bound(literal))
-                possible = true_literal(literal);
-            else if (literal.positive && literal.predicate != kEquality)
-                possible = has_match(literal);
-            if (!possible) break;
-        }
-        if (possible && least_from(variable + 1)) return true;
-        // Deeper levels undo their own bindings when they fail.
-        (*binding_)[variable] = kUnbound;
-    }
-    return false;
+    return is_match || !run(pattern, binding, MatchOptions{}, [](const std::vector<Object>&) { return false; });
 }
 
 // Groups of variables connected by open literals; the groups are independent of each other.

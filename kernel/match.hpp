@@ -88,7 +88,6 @@ private:
     static constexpr std::size_t kFew = 8;          // atoms worth checking one by one for a better estimate
     static constexpr std::int64_t kNarrowFrom = 8;  // candidates from which on it is worth asking for fewer
     static constexpr std::int64_t kDetour = 4;      // how many times fewer candidates make a detour worth it
-    static constexpr std::int64_t kComparing = 32;  // steps in which all completions are found, to take the least one
 
     void start(const Pattern& pattern, std::vector<Object>& binding, const MatchOptions& options) {
         pattern_ = &pattern;
@@ -454,8 +453,6 @@ private:
         return task_.domains[static_cast<std::size_t>(pattern_->domains[variable])].members;
     }
 
-    bool has_match(const Literal& literal);
-    bool least_from(std::size_t variable);
     std::vector<std::vector<std::int32_t>> components(const std::vector<std::int32_t>& variables) const;
     bool settle(const std::vector<std::int32_t>& variables);
     std::int64_t count_parts(const std::vector<std::int32_t>& variables);
@@ -475,7 +472,6 @@ private:
     std::vector<std::uint8_t> done_;
     std::vector<std::int32_t> trail_;  // literals done
     std::vector<std::int32_t> bound_;  // variables bound by rows
-    std::vector<Object> least_;        // least completion so far
     mutable std::vector<Object> prefix_;
     mutable std::unique_ptr<Matcher> inner_;  // for nested conditions
 };

@@ -1,6 +1,7 @@
 #include "novelty.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace saltus {
 
@@ -19,14 +20,12 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
     } else {
         number_types();
         base_.resize(static_cast<std::size_t>(task.predicates()));
-        std::int64_t goals = 0;
         if (goal_identity != GoalIdentity::off) {
             for (std::span<const Code> codes : {goal_positive, goal_negative})
                 for (Code code : codes) goal_feature_.number(code);
-            goals = goal_feature_.size();
             index_goals();
         }
-        total_ = goals;
+        total_ = goal_feature_.size();
         std::int64_t positions = 0;
         for (std::size_t p = 0; p < base_.size(); ++p) {
             if (!task.fluent[p]) continue;
@@ -42,9 +41,7 @@ Novelty::Novelty(const Task& task, Kind kind, GoalIdentity goal_identity, std::s
         }
         wide_ = total_ >= kMany;
         if (wide_) {
-            met_.resize(static_cast<std::size_t>(positions));
-            met_count_ = goals;
-            positions = 0;
+            met_.resize(static_cast<std::size_t>(std::exchange(positions, 0)));
             for (auto& bases : base_)
                 for (std::int64_t& base : bases) base = positions++;
         }
@@ -270,12 +267,9 @@ std::vector<std::int64_t> Novelty::features_of(Code code) const {
 
 bool Novelty::mark_pairs(std::span<const Code> added, std::span<const Code> state, std::int64_t budget) {
     bool novel = false;
-    auto number = [&](std::int64_t feature) {
-        return feature_number_.try_emplace(feature, static_cast<std::int64_t>(feature_number_.size())).first->second;
-    };
     std::vector<std::vector<std::int64_t>> numbers(state.size());
     for (std::size_t i = 0; i < state.size(); ++i)
-        for (std::int64_t feature : features_of(state[i])) numbers[i].push_back(number(feature));
+        for (std::int64_t feature : features_of(state[i])) numbers[i].push_back(feature_number_.number(feature));
     for (Code code : added) {
         const auto at = static_cast<std::size_t>(std::lower_bound(state.begin(), state.end(), code) - state.begin());
         for (std::int64_t a : numbers[at]) {
@@ -297,7 +291,7 @@ void Novelty::release() {
     bits_ = {};
     sparse_ = KeySet();
     pairs_ = KeySet();
-    feature_number_ = {};
+    feature_number_ = KeyNumbers();
     met_ = {};
 }
 

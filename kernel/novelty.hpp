@@ -7,7 +7,6 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "keys.hpp"
@@ -58,9 +57,8 @@ private:
     void number_types();
     std::int64_t numbered(std::int64_t base, std::int64_t feature) const {
         if (!wide_) return base + feature;
-        const auto [entry, fresh] = met_[static_cast<std::size_t>(base)].try_emplace(feature, met_count_);
-        if (fresh) ++met_count_;
-        return entry->second;
+        const std::int64_t number = met_[static_cast<std::size_t>(base)].number(feature);
+        return goal_feature_.size() + number * static_cast<std::int64_t>(met_.size()) + base;
     }
 
     // Calls visit(feature, position) -> bool for every feature until it returns true.
@@ -98,16 +96,15 @@ private:
         base_;  // [predicates][arity]: position's first feature; if wide, its index in met_
     std::int64_t total_ = 0;
     bool dense_ = true;
-    bool wide_ = false;  // too many features for 64 bits: number those that occur
-    mutable std::vector<std::unordered_map<std::int64_t, std::int64_t>> met_;  // [positions of all predicates]
-    mutable std::int64_t met_count_ = 0;
+    bool wide_ = false;                    // too many features for 64 bits: number those that occur
+    mutable std::vector<KeyNumbers> met_;  // [positions of all predicates]
     std::vector<std::uint64_t> bits_;
     KeySet sparse_;
     std::vector<Watch> watches_;
     std::vector<std::vector<std::size_t>> watches_of_;  // [predicates]
     KeySet pairs_;
     bool full_ = false;
-    std::unordered_map<std::int64_t, std::int64_t> feature_number_;
+    KeyNumbers feature_number_;
 };
 
 }  // namespace saltus

@@ -52,8 +52,7 @@ std::vector<Code> Places::closure() {
     std::vector<Code> codes(root_.begin(), root_.end());
     for (std::size_t a = 0; a < agents_.size(); ++a)
         for (Object place : agents_[a].root_places) codes.push_back(code_of(static_cast<std::int32_t>(a), place));
-    std::sort(codes.begin(), codes.end());
-    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+    sort_unique(codes);
     return codes;
 }
 
@@ -109,6 +108,16 @@ std::vector<std::int32_t> Places::sorted_agents() const {
     return agents;
 }
 
+// Calls visit(move) for every fluent condition of a move that an atom matches; binding_ is what they have in common.
+template <typename Visit>
+void Places::visit_touched(const Group& group, Code code, Visit&& visit) {
+    const std::int32_t predicate = task_.decode(code, arguments_.data());
+    for (const Move& move : group.moves)
+        for (const Literal& literal : move.changing)
+            if (literal.predicate == predicate && matcher_->unify(move.pattern, literal, arguments_.data(), binding_))
+                visit(move);
+}
+
 void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
     for (std::int32_t agent : moved_) at_[static_cast<std::size_t>(agent)] = root_at_[static_cast<std::size_t>(agent)];
     moved_.clear();
@@ -128,8 +137,7 @@ void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
             const Wish found = place_of(code);
             if (found.agent >= 0) moved_.push_back(found.agent);
         }
-    std::sort(moved_.begin(), moved_.end());
-    moved_.erase(std::unique(moved_.begin(), moved_.end()), moved_.end());
+    sort_unique(moved_);
     // Count again from the root's atoms only where there may be several; else a difference says it all.
     for (Code code : deleted) {
         const Wish found = place_of(code);
@@ -157,25 +165,20 @@ void Places::show(std::span<const Code> added, std::span<const Code> deleted) {
     }
     for (const auto& codes : {added, deleted}) {
         for (Code code : codes) {
-            const std::int32_t predicate = task_.decode(code, arguments_.data());
             for (std::size_t g = 0; g < moves_.groups().size(); ++g) {
                 const Group& group = moves_.groups()[g];
                 if (group.is_fixed || group_affected_[g] != 0) continue;
-                for (const Move& move : group.moves)
-                    for (const Literal& literal : move.changing) {
-                        if (literal.predicate != predicate ||
-                            !matcher_->unify(move.pattern, literal, arguments_.data(), binding_))
-                            continue;
-                        binding_[static_cast<std::size_t>(move.start)] = 0;
-                        const bool names_agent =
-                            std::all_of(move.here.terms.begin(), move.here.terms.end(),
-                                        [&](std::int32_t term) { return value_of(term, binding_) != kUnbound; });
-                        if (names_agent)
-                            agents_affected_.push_back(agent_number(task_.encode(move.here, binding_),
-                                                                    static_cast<std::size_t>(group.predicate)));
-                        else
-                            group_affected_[g] = 1;
-                    }
+                visit_touched(group, code, [&](const Move& move) {
+                    binding_[static_cast<std::size_t>(move.start)] = 0;
+                    const bool names_agent =
+                        std::all_of(move.here.terms.begin(), move.here.terms.end(),
+                                    [&](std::int32_t term) { return value_of(term, binding_) != kUnbound; });
+                    if (names_agent)
+                        agents_affected_.push_back(
+                            agent_number(task_.encode(move.here, binding_), static_cast<std::size_t>(group.predicate)));
+                    else
+                        group_affected_[g] = 1;
+                });
             }
         }
     }
@@ -204,8 +207,7 @@ void Places::close(const Parent* parent, std::vector<Code>& added, std::vector<C
         std::vector<std::int32_t> agents = moved_;
         for (std::int32_t agent : agents_affected_)
             if (agent >= 0) agents.push_back(agent);
-        std::sort(agents.begin(), agents.end());
-        agents.erase(std::unique(agents.begin(), agents.end()), agents.end());
+        sort_unique(agents);
         for (std::int32_t agent : agents) close(agent, parent, added, removed);
     }
     std::sort(added.begin(), added.end());
@@ -403,23 +405,17 @@ bool Places::update(std::int32_t agent, const Parent& parent, Shift& shift) {
 // Places whose moves the last action may have changed, ascending. False if they cannot be told.
 bool Places::touched_places(std::int32_t agent, const Parent& parent, std::vector<Object>& touched) {
     const Group& group = moves_.groups()[static_cast<std::size_t>(group_of(agent))];
+    bool are_known = true;
     for (const auto& codes : {parent.fresh_added, parent.fresh_deleted})
-        for (Code code : codes) {
-            const std::int32_t predicate = task_.decode(code, arguments_.data());
-            for (const Move& move : group.moves)
-                for (const Literal& literal : move.changing) {
-                    if (literal.predicate != predicate ||
-                        !matcher_->unify(move.pattern, literal, arguments_.data(), binding_))
-                        continue;
-                    const Object start = binding_[static_cast<std::size_t>(move.start)];
-                    const Object end = binding_[static_cast<std::size_t>(move.end)];
-                    if (start == kUnbound && end == kUnbound) return false;
-                    touched.push_back(end != kUnbound ? end : start);
-                }
-        }
-    std::sort(touched.begin(), touched.end());
-    touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-    return true;
+        for (Code code : codes)
+            visit_touched(group, code, [&](const Move& move) {
+                const Object start = binding_[static_cast<std::size_t>(move.start)];
+                const Object end = binding_[static_cast<std::size_t>(move.end)];
+                are_known = are_known && (start != kUnbound || end != kUnbound);
+                touched.push_back(end != kUnbound ? end : start);
+            });
+    sort_unique(touched);
+    return are_known;
 }
 
 bool Places::affected(std::int32_t agent) const {
@@ -553,23 +549,16 @@ bool Places::is_edge(const Agent& agent, std::size_t move, Object start, Object 
     return false;
 }
 
-// What is known of an agent's walks; null if nothing is.
-Places::Tour* Places::known_tour(std::int32_t agent) {
-    if (moves_.groups()[static_cast<std::size_t>(group_of(agent))].is_fixed) {
-        const std::int32_t number = fixed_tour_numbers_.find(moves_.row_key(agent, place(agent)));
-        return number < 0 ? nullptr : &fixed_tours_[static_cast<std::size_t>(number)];
-    }
-    const auto found =
-        std::find_if(tours_.begin(), tours_.end(), [&](const Tour& tour) { return tour.agent == agent; });
-    return found == tours_.end() ? nullptr : &*found;
-}
-
-// The places of an agent in the order in which walks reach them.
+// The places of an agent in the order in which walks reach them, as far as they were needed.
 Places::Tour& Places::tour(std::int32_t agent) {
-    if (Tour* known = known_tour(agent)) return *known;
     const Object start = place(agent);
     const bool is_fixed = moves_.groups()[static_cast<std::size_t>(group_of(agent))].is_fixed;
-    if (is_fixed) fixed_tour_numbers_.number(moves_.row_key(agent, start));
+    if (is_fixed) {
+        const auto number = static_cast<std::size_t>(fixed_tour_numbers_.number(moves_.row_key(agent, start)));
+        if (number < fixed_tours_.size()) return fixed_tours_[number];
+    }
+    for (Tour& known : tours_)
+        if (known.agent == agent) return known;
     Tour& tour = (is_fixed ? fixed_tours_ : tours_).emplace_back();
     tour.agent = agent;
     tour.order = {start};
@@ -610,29 +599,8 @@ bool Places::extend(Tour& tour) {
 }
 
 std::int32_t Places::distance(std::int32_t agent, Object place) {
-    const Tour* known = known_tour(agent);
-    if (known == nullptr || known->position[static_cast<std::size_t>(place)] < 0) {
-        if (is_next(agents_[static_cast<std::size_t>(agent)], this->place(agent), place)) return 1;
-        known = &tour_to(agent, place);
-    }
-    return known->distance[static_cast<std::size_t>(known->position[static_cast<std::size_t>(place)])];
-}
-
-// Whether a single move leads from one place to another.
-bool Places::is_next(const Agent& agent, Object start, Object end) {
-    if (start == end) return false;
-    const Group& group = moves_.groups()[static_cast<std::size_t>(agent.group)];
-    for (std::size_t m = 0; m < group.moves.size(); ++m) {
-        if ((agent.moves >> m & 1) == 0) continue;
-        const Move& move = group.moves[m];
-        const auto [begin, stop] = moves_.row(move, agent.class_number, start);
-        const auto last = move.ends.begin() + static_cast<std::ptrdiff_t>(stop);
-        const auto found = std::lower_bound(move.ends.begin() + static_cast<std::ptrdiff_t>(begin), last, end);
-        if (found == last || *found != end) continue;
-        const std::uint64_t back = move.dense ? 1 : move.back[static_cast<std::size_t>(found - move.ends.begin())];
-        if ((back & agent.moves) != 0 && is_edge(agent, m, start, end, back & agent.moves)) return true;
-    }
-    return false;
+    const Tour& known = tour_to(agent, place);
+    return known.distance[static_cast<std::size_t>(known.position[static_cast<std::size_t>(place)])];
 }
 
 std::vector<Object> Places::in_walking_order(std::int32_t agent) {

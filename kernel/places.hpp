@@ -84,13 +84,6 @@ public:
     std::int32_t distance(std::int32_t agent, Object place);
     std::vector<Object> in_walking_order(std::int32_t agent);
     std::vector<Step> walk(std::int32_t agent, Object place);
-    // Calls visit(place, distance) -> bool for the places that an agent reaches, nearest first, until it returns false.
-    template <typename Visit>
-    void along_walks(std::int32_t agent, Visit&& visit) {
-        Tour& known = tour(agent);
-        for (std::size_t i = 0; i < known.order.size() || extend_past(known, i); ++i)
-            if (!visit(known.order[i], known.distance[i])) return;
-    }
 
 private:
     struct Agent {
@@ -126,6 +119,8 @@ private:
     std::int32_t agent_number(Code key, std::size_t predicate);
     bool all_moves(const Agent& agent) const;
     const std::vector<Object>* fixed_component(const Agent& agent, Object place) const;
+    template <typename Visit>
+    void visit_touched(const Group& group, Code code, Visit&& visit);
     bool affected(std::int32_t agent) const;
     void close(std::int32_t agent, const Parent* parent, std::vector<Code>& added, std::vector<Code>& removed);
     const std::vector<Object>* known_places(std::int32_t agent) const;
@@ -133,16 +128,9 @@ private:
     const Shift* shift_of(std::int32_t agent) const;
     bool update(std::int32_t agent, const Parent& parent, Shift& shift);
     bool touched_places(std::int32_t agent, const Parent& parent, std::vector<Object>& touched);
-    Tour* known_tour(std::int32_t agent);
     Tour& tour(std::int32_t agent);
     Tour& tour_to(std::int32_t agent, Object place);
     bool extend(Tour& tour);
-    // Whether the tour has a place number i, if need be by going on.
-    bool extend_past(Tour& tour, std::size_t i) {
-        while (tour.order.size() <= i && extend(tour)) continue;
-        return i < tour.order.size();
-    }
-    bool is_next(const Agent& agent, Object start, Object end);
     bool is_edge(const Agent& agent, std::size_t move, Object start, Object end, std::uint64_t back);
     template <typename Visit>
     void neighbours(const Agent& agent, Object place, Visit&& visit);

@@ -4,6 +4,10 @@
 #include <array>
 #include <cstring>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "keys.hpp"
 
 namespace saltus {
 
@@ -58,61 +62,25 @@ std::size_t count_tokens(std::string_view text) {
     return count;
 }
 
-// Interned lower-case names. `symbols` moves its text while it grows, so the table keeps hashes and indices, not views.
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+// Interned lower-case names.
 class SymbolTable {
 public:
-    explicit SymbolTable(std::vector<std::string>& symbols) : symbols_(symbols), slots_(1024, Slot{0, -1}) {}
+    explicit SymbolTable(std::vector<std::string>& symbols) : symbols_(symbols) {}
 
     std::int32_t intern(std::string_view text) {
-        std::uint64_t hash = 1469598103934665603ULL;
-        for (char c : text) hash = (hash ^ lower(c)) * 1099511628211ULL;
-        hash ^= hash >> 29;
-        std::size_t mask = slots_.size() - 1;
-        std::size_t i = hash & mask;
-        for (; slots_[i].symbol >= 0; i = (i + 1) & mask)
-            if (slots_[i].hash == hash && same(symbols_[static_cast<std::size_t>(slots_[i].symbol)], text))
-                return slots_[i].symbol;
-        auto symbol = static_cast<std::int32_t>(symbols_.size());
-        std::string copy(text);
-        for (char& c : copy) c = static_cast<char>(lower(c));
-        symbols_.push_back(std::move(copy));
-        slots_[i] = Slot{hash, symbol};
-        if (symbols_.size() * 2 > slots_.size()) grow();
-        return symbol;
+        name_.resize(text.size());
+        std::transform(text.begin(), text.end(), name_.begin(), lower);
+        const auto [entry, is_new] = numbers_.try_emplace(name_, static_cast<std::int32_t>(symbols_.size()));
+        if (is_new) symbols_.push_back(name_);
+        return entry->second;
     }
 
 private:
-    struct Slot {
-        std::uint64_t hash;
-        std::int32_t symbol;
-    };
-
-    static unsigned char lower(char c) {
-        auto u = static_cast<unsigned char>(c);
-        return (u >= 'A' && u <= 'Z') ? static_cast<unsigned char>(u + 32) : u;
-    }
-
-    static bool same(const std::string& known, std::string_view text) {
-        if (known.size() != text.size()) return false;
-        for (std::size_t i = 0; i < text.size(); ++i)
-            if (static_cast<unsigned char>(known[i]) != lower(text[i])) return false;
-        return true;
-    }
-
-    void grow() {
-        std::vector<Slot> larger(slots_.size() * 2, Slot{0, -1});
-        std::size_t mask = larger.size() - 1;
-        for (const Slot& slot : slots_) {
-            if (slot.symbol < 0) continue;
-            std::size_t i = slot.hash & mask;
-            while (larger[i].symbol >= 0) i = (i + 1) & mask;
-            larger[i] = slot;
-        }
-        slots_ = std::move(larger);
-    }
-
     std::vector<std::string>& symbols_;
-    std::vector<Slot> slots_;
+    std::unordered_map<std::string, std::int32_t> numbers_;
+    std::string name_;
 };
 
 }  // namespace
@@ -171,62 +139,43 @@ namespace {
 // Set of the atoms read so far, by index into the growing result.
 class AtomSet {
 public:
-    explicit AtomSet(const Atoms& atoms) : atoms_(atoms), slots_(1024, -1) {}
+    explicit AtomSet(const Atoms& atoms) : atoms_(atoms), known_(1024, Hash{this}, Equal{this}) {}
 
     // Whether the atom just appended as number `index`, with arguments from `start` on, is new; if not, it is not kept.
-    bool insert(std::int32_t index, std::size_t start, std::size_t arity) {
+    bool insert(std::int32_t index, std::size_t start) {
         starts_.push_back(start);
-        std::size_t mask = slots_.size() - 1;
-        std::size_t i = hash(index, arity) & mask;
-        for (; slots_[i] >= 0; i = (i + 1) & mask) {
-            if (equal(slots_[i], index, arity)) {
-                starts_.pop_back();
-                return false;
-            }
-        }
-        slots_[i] = index;
-        if (starts_.size() * 2 > slots_.size()) grow();
-        return true;
+        const bool is_new = known_.insert(index).second;
+        if (!is_new) starts_.pop_back();
+        return is_new;
     }
 
 private:
-    std::uint64_t hash(std::int32_t index, std::size_t arity) const {
-        auto at = static_cast<std::size_t>(index);
-        std::uint64_t h = static_cast<std::uint64_t>(atoms_.predicate[at]) + 0x9E3779B97F4A7C15ULL;
-        for (std::size_t k = 0; k < arity; ++k) {
-            h ^= static_cast<std::uint64_t>(atoms_.argument[starts_[at] + k]);
-            h *= 0xBF58476D1CE4E5B9ULL;
-            h ^= h >> 31;
+    struct Hash {
+        const AtomSet* set;
+        std::size_t operator()(std::int32_t index) const {
+            auto hash = static_cast<std::uint64_t>(set->predicate(index)) + 0x9E3779B97F4A7C15ULL;
+            for (const std::int32_t object : set->arguments(index))
+                hash = mix(hash ^ static_cast<std::uint64_t>(object));
+            return hash;
         }
-        return h;
-    }
-
-    bool equal(std::int32_t a, std::int32_t b, std::size_t arity) const {
-        auto x = static_cast<std::size_t>(a);
-        auto y = static_cast<std::size_t>(b);
-        if (atoms_.predicate[x] != atoms_.predicate[y]) return false;
-        for (std::size_t k = 0; k < arity; ++k)
-            if (atoms_.argument[starts_[x] + k] != atoms_.argument[starts_[y] + k]) return false;
-        return true;
-    }
-
-    void grow() {
-        std::vector<std::int32_t> larger(slots_.size() * 2, -1);
-        std::size_t mask = larger.size() - 1;
-        for (std::int32_t index : slots_) {
-            if (index < 0) continue;
-            auto at = static_cast<std::size_t>(index);
-            std::size_t end = at + 1 < starts_.size() ? starts_[at + 1] : atoms_.argument.size();
-            std::size_t i = hash(index, end - starts_[at]) & mask;
-            while (larger[i] >= 0) i = (i + 1) & mask;
-            larger[i] = index;
+    };
+    struct Equal {
+        const AtomSet* set;
+        bool operator()(std::int32_t a, std::int32_t b) const {
+            return set->predicate(a) == set->predicate(b) && std::ranges::equal(set->arguments(a), set->arguments(b));
         }
-        slots_ = std::move(larger);
+    };
+
+    std::int32_t predicate(std::int32_t index) const { return atoms_.predicate[static_cast<std::size_t>(index)]; }
+    std::span<const std::int32_t> arguments(std::int32_t index) const {
+        const auto at = static_cast<std::size_t>(index);
+        const std::size_t end = at + 1 < starts_.size() ? starts_[at + 1] : atoms_.argument.size();
+        return std::span(atoms_.argument).subspan(starts_[at], end - starts_[at]);
     }
 
     const Atoms& atoms_;
     std::vector<std::size_t> starts_;
-    std::vector<std::int32_t> slots_;
+    std::unordered_set<std::int32_t, Hash, Equal> known_;
 };
 
 }  // namespace
@@ -288,8 +237,7 @@ Atoms read_atoms(std::span<const std::int32_t> token, std::int32_t begin, std::i
             return result;
         }
         result.predicate.push_back(predicate);
-        if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start,
-                         result.argument.size() - start)) {
+        if (!seen.insert(static_cast<std::int32_t>(result.predicate.size() - 1), start)) {
             result.duplicate.push_back(i);
             result.predicate.pop_back();
             result.argument.resize(start);

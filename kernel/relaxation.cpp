@@ -63,6 +63,22 @@ bool are_met(const std::vector<Quota>& quotas, const std::function<bool(Code)>& 
     });
 }
 
+// Rules of effects and axioms, one for each atom that they add. Negative conditions that may change are taken as true.
+std::vector<JoinedRule> relaxed_rules(const Task& task) {
+    std::vector<JoinedRule> rules;
+    for (const Rule& rule : rules_of(task, false))
+        for (const Literal& head : rule.adds) {
+            JoinedRule joined{{rule.conditions.domains, {}}, {head}, {}};
+            for (const Literal& literal : rule.conditions.literals)
+                if (literal.positive || !task.is_fluent(literal)) joined.pattern.literals.push_back(literal);
+            joined.wanted.assign(rule.conditions.domains.size(), 0);
+            for (std::int32_t term : head.terms)
+                if (term >= 0) joined.wanted[static_cast<std::size_t>(term)] = 1;
+            rules.push_back(std::move(joined));
+        }
+    return rules;
+}
+
 }  // namespace
 
 bool reaches(const GroundActions& actions, std::span<const Code> state, const Target& target, bool keeping) {
@@ -92,37 +108,6 @@ bool reaches(const GroundActions& actions, std::span<const Code> state, const Ta
            });
 }
 
-std::vector<JoinedRule> relaxed_rules(const Task& task) {
-    std::vector<JoinedRule> rules;
-    for (const Rule& rule : rules_of(task, false))
-        for (const Literal& head : rule.adds) {
-            JoinedRule joined{{rule.conditions.domains, {}}, {head}, {}};
-            for (const Literal& literal : rule.conditions.literals)
-                if (literal.positive || !task.is_fluent(literal)) joined.pattern.literals.push_back(literal);
-            joined.wanted.assign(rule.conditions.domains.size(), 0);
-            for (std::int32_t term : head.terms)
-                if (term >= 0) joined.wanted[static_cast<std::size_t>(term)] = 1;
-            rules.push_back(std::move(joined));
-        }
-    return rules;
-}
-
-std::optional<bool> relaxed_reaches(const Task& task, std::span<const JoinedRule> rules, std::span<const Code> state,
-                                    const Target& target, std::int64_t work, const Derived& derived) {
-    Rounds rounds(task, rules, state);
-    auto is_reached = [&](Code code) { return rounds.is_reached(code); };
-    return rounds.run(
-        work,
-        [&](const JoinedRule& rule, const std::vector<Object>& bound, bool is_new) {
-            if (is_new && derived) derived(rule, bound);
-            return true;
-        },
-        [&] {
-            return std::all_of(target.goal.begin(), target.goal.end(), is_reached) &&
-                   are_met(target.quotas, is_reached);
-        });
-}
-
 RelaxedProof::RelaxedProof(const Task& task, std::int64_t limit)
     : task_(task),
       rules_(relaxed_rules(task)),
@@ -140,13 +125,21 @@ std::optional<bool> RelaxedProof::reaches(std::span<const Code> state, const Tar
     if (!indexed_ || is_full()) forget();
     indexed_ = false;  // until rules that are added have been indexed; an interrupt or a lack of memory may prevent it
     spare_ = work;
-    const auto answer = relaxed_reaches(task_, rules_, state, target, work,
-                                        [&](const JoinedRule& rule, const std::vector<Object>& bound) {
-                                            if (is_full()) return;  // nor is a way back looked for
-                                            const auto number = static_cast<std::size_t>(&rule - rules_.data());
-                                            keep(number, bound);
-                                            keep_way_back(number, bound);
-                                        });
+    Rounds rounds(task_, rules_, state);
+    auto is_reached = [&](Code code) { return rounds.is_reached(code); };
+    const auto answer = rounds.run(
+        work,
+        [&](const JoinedRule& rule, const std::vector<Object>& bound, bool is_new) {
+            if (!is_new || is_full()) return true;
+            const auto number = static_cast<std::size_t>(&rule - rules_.data());
+            keep(number, bound);
+            keep_way_back(number, bound);
+            return true;
+        },
+        [&] {
+            return std::all_of(target.goal.begin(), target.goal.end(), is_reached) &&
+                   are_met(target.quotas, is_reached);
+        });
     kept_.index();
     indexed_ = true;
     count_ = kept_.rules();

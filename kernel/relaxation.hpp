@@ -37,24 +37,16 @@ struct Target {
 // nothing is known. With `keeping`, actions that delete what holds of the goal are left out.
 bool reaches(const GroundActions& actions, std::span<const Code> state, const Target& target, bool keeping = false);
 
-// Rules of effects and axioms, one for each atom that they add.
-std::vector<JoinedRule> relaxed_rules(const Task& task);
-
-// Is told how an atom was reached first: by which rule, and with which binding.
-using Derived = std::function<void(const JoinedRule& rule, const std::vector<Object>& bound)>;
-
-// The same by joins, without ground actions: negative conditions that may change are taken as true. No answer once the
-// work (`Rounds`) exceeds `work`.
-std::optional<bool> relaxed_reaches(const Task& task, std::span<const JoinedRule> rules, std::span<const Code> state,
-                                    const Target& target, std::int64_t work, const Derived& derived = {});
-
-// The test by joins for one state after another, where many ground rules make joins slow: what showed that the goal can
-// be reached from earlier states often shows it for the next one, too. The ground rules by which joins have reached
-// atoms are kept and tried first, each with the rule that leads back, if there is one: states differ in where something
-// has moved to. Answers are those of `relaxed_reaches`, except that fewer remain open.
+// The same by joins, without ground actions: negative conditions that may change are taken as true. There is no answer
+// once the work (`Rounds`) is spent.
+//
+// For one state after another, many ground rules make joins slow, but what showed that the goal can be reached from
+// earlier states often shows it for the next one, too. The ground rules by which joins have reached atoms are kept and
+// tried first, each with the rule that leads back, if there is one: states differ in where something has moved to.
 class RelaxedProof {
 public:
-    // At most `limit` atoms are kept in rules; once there are so many, it forgets them and begins anew.
+    // At most `limit` atoms are kept in rules; once there are so many, it forgets them and begins anew. With 0, every
+    // answer is that of the joins alone.
     RelaxedProof(const Task& task, std::int64_t limit);
 
     const Task& task() const { return task_; }

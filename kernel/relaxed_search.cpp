@@ -39,11 +39,13 @@ using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
 class RelaxedSearch {
 public:
     RelaxedSearch(const ListedActions& actions, const ListedGoal& goal)
-        : actions_(actions), goal_(goal), words_((actions.atoms + 63) / 64) {
+        : actions_(actions),
+          goal_(goal),
+          words_((actions.atoms + 63) / 64),
+          users_(inverse(actions.needs, actions.atoms)),
+          adders_(inverse(actions.adds, actions.atoms)) {
         const std::size_t count = actions.count();
-        index(actions.needs, first_use_, use_);
-        index(actions.adds, first_adder_, adder_);
-        size_ = kStateWork + static_cast<std::int64_t>(use_.size() + adder_.size());
+        size_ = kStateWork + static_cast<std::int64_t>(users_.atom.size() + adders_.atom.size());
         action_cost_.resize(count);
         open_.resize(count);
         cost_.resize(actions.atoms);
@@ -66,20 +68,6 @@ public:
     }
 
 private:
-    void index(const AtomLists& lists, std::vector<std::int32_t>& first, std::vector<std::int32_t>& members) const {
-        first.assign(actions_.atoms + 1, 0);
-        for (const std::int32_t atom : lists.atom) ++first[static_cast<std::size_t>(atom) + 1];
-        for (std::size_t atom = 0; atom < actions_.atoms; ++atom) first[atom + 1] += first[atom];
-        members.resize(lists.atom.size());
-        std::vector<std::int32_t> next(first.begin(), first.end() - 1);
-        for (std::size_t a = 0; a + 1 < lists.offset.size(); ++a) {
-            for (const std::int32_t atom : lists[a]) {
-                members[static_cast<std::size_t>(next[static_cast<std::size_t>(atom)]++)] =
-                    static_cast<std::int32_t>(a);
-            }
-        }
-    }
-
     static void set(Word* state, std::int32_t atom) { state[atom / 64] |= Word{1} << (atom % 64); }
     static void clear(Word* state, std::int32_t atom) { state[atom / 64] &= ~(Word{1} << (atom % 64)); }
     static bool has(const Word* state, std::int32_t atom) { return (state[atom / 64] >> (atom % 64) & 1) != 0; }
@@ -126,11 +114,10 @@ private:
             heap_.pop_back();
             const auto at = static_cast<std::size_t>(atom);
             if (cost > cost_[at]) continue;
-            ticker_.tick(static_cast<std::uint32_t>(first_use_[at + 1] - first_use_[at]) + 1);
-            for (std::int32_t i = first_use_[at]; i < first_use_[at + 1]; ++i) {
-                const auto action = static_cast<std::size_t>(use_[static_cast<std::size_t>(i)]);
-                sum_[action] += cost;
-                if (--open_[action] == 0) finish(static_cast<std::int32_t>(action));
+            ticker_.tick(static_cast<std::uint32_t>(users_[atom].size()) + 1);
+            for (const std::int32_t action : users_[atom]) {
+                sum_[static_cast<std::size_t>(action)] += cost;
+                if (--open_[static_cast<std::size_t>(action)] == 0) finish(action);
             }
         }
     }
@@ -165,10 +152,8 @@ private:
         };
         for (const std::int32_t atom : goal) want(atom);
         for (std::size_t next = 0; next < known.size(); ++next) {
-            const auto atom = static_cast<std::size_t>(known[next]);
             std::int32_t best = -1;
-            for (std::int32_t i = first_adder_[atom]; i < first_adder_[atom + 1]; ++i) {
-                const std::int32_t action = adder_[static_cast<std::size_t>(i)];
+            for (const std::int32_t action : adders_[known[next]]) {
                 if (best < 0 ||
                     action_cost_[static_cast<std::size_t>(action)] < action_cost_[static_cast<std::size_t>(best)]) {
                     best = action;
@@ -301,10 +286,8 @@ private:
     const ListedActions& actions_;
     ListedGoal goal_;
     std::size_t words_;
-    std::vector<std::int32_t> first_use_;  // [atoms + 1]: actions that need an atom
-    std::vector<std::int32_t> use_;
-    std::vector<std::int32_t> first_adder_;  // [atoms + 1]: actions that add an atom
-    std::vector<std::int32_t> adder_;
+    GrowingLists users_;              // [atoms]: actions that need an atom
+    GrowingLists adders_;             // [atoms]: actions that add an atom
     std::vector<std::int32_t> free_;  // actions that need nothing
     std::int64_t size_ = 0;
     std::int64_t work_ = 0;

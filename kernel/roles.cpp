@@ -5,13 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "colours.hpp"
+
 namespace saltus {
-
-namespace {
-
-std::uint64_t join(std::uint64_t a, std::uint64_t b) { return mix(a * 0x9E3779B97F4A7C15ULL + b + 1); }
-
-}  // namespace
 
 Roles::Roles(const Task& task, std::span<const Code> goal_positive, std::span<const Code> goal_negative,
              std::int32_t fixed, std::int32_t most)
@@ -46,7 +42,7 @@ std::int32_t Roles::number_of(Code code) {
     const std::int32_t number = numbers_.number(code);
     if (static_cast<std::size_t>(number) < atoms_.size()) return number;
     const std::int32_t predicate = task_.decode(code, arguments_.data());
-    Atom atom{code, 0, -1, 0};
+    Atom atom{code, 0, 0};
     for (std::int32_t i = 0; i < task_.arity[static_cast<std::size_t>(predicate)]; ++i) {
         const Object object = arguments_[static_cast<std::size_t>(i)];
         atoms_of_[static_cast<std::size_t>(object)].push_back(number);
@@ -61,19 +57,13 @@ void Roles::add_terms(const Atom& atom, bool negated) {
     const std::int32_t predicate = task_.decode(atom.code, arguments_.data());
     const auto arity = static_cast<std::size_t>(task_.arity[static_cast<std::size_t>(predicate)]);
     const std::uint64_t label = join(atom.marks, static_cast<std::uint64_t>(predicate));
-    const auto begin = arguments_.begin();
-    for (std::size_t i = 0; i < arity; ++i) {
-        const auto here = begin + static_cast<std::ptrdiff_t>(i);
-        if (std::find(begin, here, *here) != here) continue;  // counted at its first place
-        std::uint64_t term = label;
-        for (std::size_t j = 0; j < arity; ++j)
-            term = join(term, arguments_[j] == *here ? 0 : static_cast<std::uint64_t>(arguments_[j]) + 1);
-        const auto object = static_cast<std::size_t>(*here);
-        hash_[object] += negated ? 0 - mix(term) : mix(term);
-        if (touched_[object]) continue;
+    visit_parts(label, std::span(arguments_).first(arity), [&](Object part, std::uint64_t hash) {
+        const auto object = static_cast<std::size_t>(part);
+        hash_[object] += negated ? 0 - hash : hash;
+        if (touched_[object]) return;
         touched_[object] = 1;
-        changed_.push_back(*here);
-    }
+        changed_.push_back(part);
+    });
 }
 
 void Roles::mark(std::int32_t number, Mark mark, bool on) {
@@ -81,24 +71,6 @@ void Roles::mark(std::int32_t number, Mark mark, bool on) {
     if (atom.marks != 0) add_terms(atom, true);
     atom.marks = static_cast<std::uint8_t>(on ? atom.marks | mark : atom.marks & ~mark);
     if (atom.marks != 0) add_terms(atom, false);
-    settle(number);
-}
-
-// Puts the atom among the visible ones, or takes it away.
-void Roles::settle(std::int32_t number) {
-    Atom& atom = atoms_[static_cast<std::size_t>(number)];
-    const bool visible = atom.marks != 0 && atom.waiting == 0;
-    if (visible == (atom.place >= 0)) return;
-    if (visible) {
-        atom.place = static_cast<std::int32_t>(visible_.size());
-        visible_.push_back(number);
-        return;
-    }
-    const std::int32_t last = visible_.back();
-    visible_[static_cast<std::size_t>(atom.place)] = last;
-    atoms_[static_cast<std::size_t>(last)].place = atom.place;
-    visible_.pop_back();
-    atom.place = -1;
 }
 
 void Roles::update(std::span<const Code> state) {
@@ -141,8 +113,7 @@ void Roles::regroup() {
         concerned.push_back(role);
     }
     changed_.clear();
-    std::sort(concerned.begin(), concerned.end());
-    concerned.erase(std::unique(concerned.begin(), concerned.end()), concerned.end());
+    sort_unique(concerned);
     // An object that only changes its role stays a representative, without a look at its atoms, which may be many.
     std::vector<Object> dropped;
     std::vector<Object> chosen;
@@ -169,10 +140,8 @@ void Roles::represent(Object object, bool on) {
         representatives_.insert(object);
     else
         representatives_.erase(object);
-    for (std::int32_t number : atoms_of_[static_cast<std::size_t>(object)]) {
+    for (std::int32_t number : atoms_of_[static_cast<std::size_t>(object)])
         atoms_[static_cast<std::size_t>(number)].waiting += on ? -1 : 1;
-        settle(number);
-    }
 }
 
 Projection Roles::project(std::span<const Code> state) {
@@ -185,17 +154,17 @@ Projection Roles::project(std::span<const Code> state) {
     for (std::size_t i = 0; i < result.representatives.size(); ++i)
         small_[static_cast<std::size_t>(result.representatives[i])] = static_cast<std::int32_t>(i);
     const auto count = static_cast<Code>(result.representatives.size());
-    result.code_offset.push_back(0);
+    std::vector<Code> code_offset{0};
     for (std::int32_t arity : task_.arity) {
         Code atoms = 1;
         for (std::int32_t i = 0; i < arity; ++i) atoms *= count;
-        result.code_offset.push_back(result.code_offset.back() + atoms);
+        code_offset.push_back(code_offset.back() + atoms);
     }
     result.static_count.assign(task_.arity.size(), 0);
     result.satisfied = satisfied_;
     std::vector<std::pair<Code, std::uint8_t>> atoms;
-    for (std::int32_t number : visible_) {
-        const Atom& atom = atoms_[static_cast<std::size_t>(number)];
+    for (const Atom& atom : atoms_) {
+        if (atom.marks == 0 || atom.waiting != 0) continue;
         atoms.emplace_back(atom.code, atom.marks);
         if ((atom.marks & kWanted) != 0 && (atom.marks & kInState) != 0) --result.satisfied;
         if ((atom.marks & kUnwanted) != 0 && (atom.marks & kInState) == 0) --result.satisfied;
@@ -209,7 +178,7 @@ Projection Roles::project(std::span<const Code> state) {
             if ((marks & kStatic) != 0) result.static_rows.push_back(object);
             small = small * count + object;
         }
-        small += result.code_offset[p];
+        small += code_offset[p];
         if ((marks & kStatic) != 0) ++result.static_count[p];
         if ((marks & kInState) != 0) result.state.push_back(small);
         if ((marks & kWanted) != 0) result.goal_positive.push_back(small);

@@ -21,8 +21,7 @@ namespace saltus {
 
 // A situation with its representatives alone, which are numbered anew in the same order.
 struct Projection {
-    std::vector<Object> representatives;    // ascending; empty if no object waits
-    std::vector<std::int64_t> code_offset;  // [predicates + 1]
+    std::vector<Object> representatives;  // ascending; empty if no object waits
     std::vector<std::int32_t> static_rows;
     std::vector<std::int64_t> static_count;  // [predicates]: atoms in static_rows
     std::vector<Code> state;
@@ -39,7 +38,7 @@ public:
           std::int32_t fixed, std::int32_t most);
 
     // Representatives in a state, and what is about them alone. Costs one comparison of the state with the last one,
-    // and what has changed. May be called from several threads, one after the other.
+    // a look at every atom met so far, and what has changed. May be called from several threads, one after the other.
     Projection project(std::span<const Code> state);
 
     const Task& task() const { return task_; }
@@ -51,7 +50,6 @@ private:
     struct Atom {
         Code code;
         std::int32_t waiting;  // arguments (occurrences) that are no representatives
-        std::int32_t place;    // in visible_, or -1
         std::uint8_t marks;
     };
     struct Role {
@@ -65,7 +63,6 @@ private:
     void update(std::span<const Code> state);
     void regroup();
     void represent(Object object, bool on);
-    void settle(std::int32_t atom);
 
     const Task& task_;
     const std::int32_t fixed_;
@@ -74,7 +71,6 @@ private:
     KeyNumbers numbers_;  // of atoms, by code
     std::vector<Atom> atoms_;
     std::vector<std::vector<std::int32_t>> atoms_of_;  // [objects]
-    std::vector<std::int32_t> visible_;                // atoms whose objects are all representatives
     std::vector<std::uint64_t> hash_;                  // [objects]: role
     std::vector<std::uint64_t> grouped_;               // [objects]: role under which the object is listed
     std::vector<std::uint8_t> touched_;                // [objects]

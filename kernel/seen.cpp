@@ -107,8 +107,7 @@ bool Seen::list_promising(std::size_t s, const std::vector<Object>& binding, std
             }
         }
     if (lists > 1) {
-        std::sort(values.objects.begin(), values.objects.end());
-        values.objects.erase(std::unique(values.objects.begin(), values.objects.end()), values.objects.end());
+        sort_unique(values.objects);
     }
     if (values.objects.size() > most) return give_up();
     asked.pause = 0;

@@ -1,6 +1,18 @@
 #include "state.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace saltus {
+
+std::vector<Code> changed_state(std::span<const Code> state, std::span<const Code> added,
+                                std::span<const Code> deleted) {
+    std::vector<Code> kept;
+    std::set_difference(state.begin(), state.end(), deleted.begin(), deleted.end(), std::back_inserter(kept));
+    std::vector<Code> result;
+    std::set_union(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(result));
+    return result;
+}
 
 StateView::StateView(const Task& task, std::span<const Code> root)
     : task_(task),

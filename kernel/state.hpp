@@ -12,6 +12,10 @@
 
 namespace saltus {
 
+// A state without some atoms and with others; all are sorted.
+std::vector<Code> changed_state(std::span<const Code> state, std::span<const Code> added,
+                                std::span<const Code> deleted);
+
 class StateView {
 public:
     StateView(const Task& task, std::span<const Code> root);

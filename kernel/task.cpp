@@ -1,13 +1,9 @@
 #include "task.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <limits>
 #include <stdexcept>
-
-#include "keys.hpp"
-
 namespace saltus {
 
 void Relation::build(std::int32_t objects) {
@@ -231,8 +227,7 @@ void Task::find_constants() {
     }
     for (const Nested& entry : nested) note(entry.pattern.literals);
     for (const Axiom& axiom : axioms) note(axiom.body.literals);
-    std::sort(constants.begin(), constants.end());
-    constants.erase(std::unique(constants.begin(), constants.end()), constants.end());
+    sort_unique(constants);
 }
 
 void Task::read_statics(std::span<const std::int32_t> rows, std::span<const std::int64_t> start) {
@@ -262,15 +257,10 @@ void Task::read_statics(std::span<const std::int32_t> rows, std::span<const std:
         relation.build(objects());
         total += count;
     }
-    static_codes_.assign(std::bit_ceil(2 * total + 16), -1);
-    const std::size_t mask = static_codes_.size() - 1;
-    for (std::size_t p = 0; p < arity.size(); ++p) {
-        for (std::int32_t i = 0; i < statics[p].size; ++i) {
-            const Code code = encode(static_cast<std::int32_t>(p), statics[p].row(i));
-            std::size_t slot = mix(static_cast<std::uint64_t>(code)) & mask;
-            while (static_codes_[slot] >= 0) slot = (slot + 1) & mask;
-            static_codes_[slot] = code;
-        }
+    static_codes_ = KeyNumbers(total);
+    for (std::int32_t p = 0; p < predicates(); ++p) {
+        const Relation& relation = statics[static_cast<std::size_t>(p)];
+        for (std::int32_t i = 0; i < relation.size; ++i) static_codes_.number(encode(p, relation.row(i)));
     }
 }
 
@@ -362,13 +352,6 @@ std::int32_t Task::decode(Code code, Object* arguments) const {
         rest /= objects();
     }
     return predicate;
-}
-
-bool Task::static_holds(Code code) const {
-    const std::size_t mask = static_codes_.size() - 1;
-    for (std::size_t i = mix(static_cast<std::uint64_t>(code)) & mask; static_codes_[i] >= 0; i = (i + 1) & mask)
-        if (static_codes_[i] == code) return true;
-    return false;
 }
 
 }  // namespace saltus

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "keys.hpp"
+
 namespace saltus {
 
 using Object = std::int32_t;
@@ -145,7 +147,7 @@ public:
     // Predicate of a code; writes its arguments, at most max_arity of them.
     std::int32_t decode(Code code, Object* arguments) const;
 
-    bool static_holds(Code code) const;
+    bool static_holds(Code code) const { return static_codes_.find(code) >= 0; }
 
     bool is_nested(const Literal& literal) const { return literal.predicate <= kNested; }
     const Nested& nested_of(const Literal& literal) const {
@@ -197,7 +199,7 @@ private:
     void check_literal(const Literal& literal, std::size_t variables) const;
     void check_effect(const Effect& effect) const;
 
-    std::vector<Code> static_codes_;  // open addressing, -1 empty
+    KeyNumbers static_codes_;
 };
 
 }  // namespace saltus

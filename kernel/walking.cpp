@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
-#include <set>
 #include <unordered_map>
 
 #include "walks.hpp"
@@ -12,17 +10,7 @@ namespace saltus {
 
 namespace {
 
-constexpr std::size_t kStoredPlaces = 512;   // most places by which a stored closure differs from the root's
-constexpr std::size_t kFewCompletions = 16;  // of an action, which are compared without looking for the nearest places
-
-// Whether no completion of a partial binding comes before another binding, as far as variables up to `last` tell.
-bool follows(const std::vector<Object>& partial, const std::vector<Object>& other, std::size_t last) {
-    for (std::size_t i = 0; i <= last; ++i) {
-        if (partial[i] == kUnbound || partial[i] < other[i]) return false;
-        if (partial[i] > other[i]) return true;
-    }
-    return false;
-}
+constexpr std::size_t kStoredPlaces = 512;  // most places by which a stored closure differs from the root's
 
 }  // namespace
 
@@ -154,11 +142,8 @@ std::int32_t Walking::walking_steps() {
 void Walking::take_nearest(std::size_t s, std::vector<Object> binding, std::vector<Object>& gathered) {
     std::int32_t best = -1;
     std::vector<Object> nearest;
-    std::size_t seen = 0;
-    std::size_t most = std::numeric_limits<std::size_t>::max();
-    auto consider = [&](const std::vector<Object>& found) {
+    scene_.matcher.run(patterns_[s], binding, MatchOptions{}, [&](const std::vector<Object>& found) {
         ticker_.tick();
-        if (++seen > most) return false;
         if (!settle(s, found)) return true;
         const std::int32_t steps = walking_steps();
         if (best < 0 || steps < best || (steps == best && found < nearest)) {
@@ -166,85 +151,8 @@ void Walking::take_nearest(std::size_t s, std::vector<Object> binding, std::vect
             nearest = found;
         }
         return true;
-    };
-    for (std::size_t i = 0; i < binding.size(); ++i) {
-        const auto& members = task_.domains[static_cast<std::size_t>(patterns_[s].domains[i])].members;
-        if (binding[i] == kUnbound && members.size() == 1) binding[i] = members[0];
-    }
-    const bool one_walks = walks_to(s, binding);
-    if (one_walks) most = kFewCompletions;
-    std::vector<Object> completed = binding;
-    if (!scene_.matcher.run(patterns_[s], completed, MatchOptions{}, consider) && one_walks) {
-        most = std::numeric_limits<std::size_t>::max();
-        visit_walkers(s, binding, [&](std::int32_t agent, std::vector<Object>& walker, std::int32_t variable) {
-            if (agent < 0) {
-                scene_.matcher.run(patterns_[s], walker, MatchOptions{}, consider);
-                return;
-            }
-            const auto at = static_cast<std::size_t>(variable);
-            const Domain& domain = task_.domains[static_cast<std::size_t>(patterns_[s].domains[at])];
-            places_.along_walks(agent, [&](Object place, std::int32_t steps) {
-                if (best >= 0 && steps > best) return false;
-                walker[at] = place;
-                const bool is_later = best >= 0 && steps == best && follows(walker, nearest, at);
-                if (!is_later && domain.allowed[static_cast<std::size_t>(place)]) {
-                    std::vector<Object> there = walker;
-                    scene_.matcher.run(patterns_[s], there, MatchOptions{}, consider);
-                }
-                return true;
-            });
-        });
-    }
+    });
     if (best >= 0) gathered.insert(gathered.end(), nearest.begin(), nearest.end());
-}
-
-// Whether a schema needs one agent somewhere, and the binding leaves open where.
-bool Walking::walks_to(std::size_t s, const std::vector<Object>& binding) const {
-    if (located_[s].needed.size() != 1) return false;
-    const Literal& needed = task_.schemas[s].pattern.literals[located_[s].needed[0]];
-    const auto of_predicate = [&](const Group& group) { return group.predicate == needed.predicate; };
-    const std::vector<Group>& groups = scene_.situation.moves->groups();
-    const auto group = std::find_if(groups.begin(), groups.end(), of_predicate);
-    const std::int32_t term = needed.terms[static_cast<std::size_t>(group->place)];
-    return term >= 0 && binding[static_cast<std::size_t>(term)] == kUnbound &&
-           std::count(needed.terms.begin(), needed.terms.end(), term) == 1;
-}
-
-// Calls visit(agent, binding, variable) for every agent that may take part in an action, with the agent's objects bound
-// and its place, the variable, not; the agent is -1 if it does not walk.
-template <typename Visit>
-void Walking::visit_walkers(std::size_t s, const std::vector<Object>& binding, Visit&& visit) {
-    const Literal& needed = task_.schemas[s].pattern.literals[located_[s].needed[0]];
-    const auto of_predicate = [&](const Group& group) { return group.predicate == needed.predicate; };
-    const std::vector<Group>& groups = scene_.situation.moves->groups();
-    const auto place = static_cast<std::size_t>(std::find_if(groups.begin(), groups.end(), of_predicate)->place);
-    const std::int32_t variable = needed.terms[place];
-    std::vector<std::uint8_t> wanted(binding.size(), 0);
-    for (std::int32_t term : needed.terms)
-        if (term >= 0 && term != variable) wanted[static_cast<std::size_t>(term)] = 1;
-    std::set<std::vector<Object>> walkers;
-    auto project = [&](const std::vector<Object>& found) {
-        std::vector<Object> walker = binding;
-        for (std::size_t i = 0; i < wanted.size(); ++i)
-            if (wanted[i]) walker[i] = found[i];
-        return walker;
-    };
-    MatchOptions options;
-    options.wanted = wanted.data();
-    std::vector<Object> free = binding;
-    scene_.matcher.run(
-        patterns_[s], free, options,
-        [&](const std::vector<Object>& found) { return !walkers.contains(project(found)); },
-        [&](const std::vector<Object>& found) {
-            walkers.insert(project(found));
-            return true;
-        });
-    for (std::vector<Object> walker : walkers) {
-        walker[static_cast<std::size_t>(variable)] = 0;
-        const std::int32_t agent = places_.place_of(task_.encode(needed, walker)).agent;
-        walker[static_cast<std::size_t>(variable)] = kUnbound;
-        visit(agent >= 0 && places_.place(agent) >= 0 ? agent : -1, walker, variable);
-    }
 }
 
 std::vector<Places::Wish> Walking::wanted_walks() {
@@ -301,8 +209,7 @@ void Walking::split_difference(std::span<const Code> added, std::span<const Code
     for (const auto& codes : {added, deleted})
         for (Code code : codes)
             if (const Places::Wish found = places_.place_of(code); found.agent >= 0) agents.push_back(found.agent);
-    std::sort(agents.begin(), agents.end());
-    agents.erase(std::unique(agents.begin(), agents.end()), agents.end());
+    sort_unique(agents);
     std::vector<std::int32_t> fixed;  // that do not walk on
     for (std::int32_t agent : agents) {
         Object place = places_.root_place(agent);
@@ -367,13 +274,9 @@ bool Walking::is_same_class(const Node& node, const Class& other) {
         }
     if (!is_searched) return true;
     auto canonical = [&](std::span<const Code> added, std::span<const Code> deleted) {
-        std::vector<Code> kept;
-        std::set_difference(scene_.situation.state.begin(), scene_.situation.state.end(), deleted.begin(),
-                            deleted.end(), std::back_inserter(kept));
-        std::vector<Code> state;
-        std::set_union(kept.begin(), kept.end(), added.begin(), added.end(), std::back_inserter(state));
-        return canonical_state(*scene_.situation.moves, state, scene_.situation.goal_positive,
-                               scene_.situation.goal_negative);
+        const Situation& root = scene_.situation;
+        return canonical_state(*root.moves, changed_state(root.state, added, deleted), root.goal_positive,
+                               root.goal_negative);
     };
     return canonical(growth_.nodes.codes(node.added), growth_.nodes.codes(node.deleted)) ==
            canonical(growth_.difference.added, growth_.difference.deleted);

@@ -107,9 +107,6 @@ private:
     void locate_schemas();
     void list_wanted_places();
     std::int32_t walking_steps();
-    bool walks_to(std::size_t s, const std::vector<Object>& binding) const;
-    template <typename Visit>
-    void visit_walkers(std::size_t s, const std::vector<Object>& binding, Visit&& visit);
     void load_closure(const Node& node, bool has_parent, std::vector<Code>& added, std::vector<Code>& removed);
 
     Scene& scene_;

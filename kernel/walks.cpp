@@ -8,8 +8,8 @@
 
 namespace saltus {
 
-Walks walks_before(const FreeMoves& moves, std::span<const Code> state, std::int32_t schema,
-                   std::span<const Object> arguments) {
+Actions walks_before(const FreeMoves& moves, std::span<const Code> state, std::int32_t schema,
+                     std::span<const Object> arguments) {
     Places places(moves, state);
     const Task& task = moves.task();
     const std::vector<Object> binding(arguments.begin(), arguments.end());
@@ -26,15 +26,11 @@ Walks walks_before(const FreeMoves& moves, std::span<const Code> state, std::int
         return std::pair(places.group_of(a.agent), places.key_of(a.agent)) <
                std::pair(places.group_of(b.agent), places.key_of(b.agent));
     });
-    Walks walks;
-    walks.argument_offset.push_back(0);
+    Actions walks;
     for (std::size_t i = 0; i < wishes.size(); ++i) {
         if (i > 0 && wishes[i].agent == wishes[i - 1].agent) continue;
-        for (const Places::Step& step : places.walk(wishes[i].agent, wishes[i].place)) {
-            walks.schema.push_back(step.schema);
-            walks.argument.insert(walks.argument.end(), step.binding.begin(), step.binding.end());
-            walks.argument_offset.push_back(static_cast<std::int64_t>(walks.argument.size()));
-        }
+        for (const Places::Step& step : places.walk(wishes[i].agent, wishes[i].place))
+            walks.append(step.schema, step.binding);
     }
     return walks;
 }

@@ -5,21 +5,15 @@
 #include <span>
 #include <vector>
 
+#include "actions.hpp"
 #include "free_moves.hpp"
 
 namespace saltus {
 
-// The actions of an agent's walks, one after the other.
-struct Walks {
-    std::vector<std::int32_t> schema;
-    std::vector<std::int64_t> argument_offset;
-    std::vector<Object> argument;
-};
-
 // Walks that lead from a state to one in which an action of a tree is applicable, agent by agent. Throws an
 // invalid_argument if an agent does not reach the place where the action needs it.
-Walks walks_before(const FreeMoves& moves, std::span<const Code> state, std::int32_t schema,
-                   std::span<const Object> arguments);
+Actions walks_before(const FreeMoves& moves, std::span<const Code> state, std::int32_t schema,
+                     std::span<const Object> arguments);
 
 // The state that stands for all states between which agents only walk: every agent is at the first of its places that
 // the goal does not mention, unless the goal mentions the place where it is, or others may take its moves away.

@@ -1,7 +1,6 @@
 #include "width_search.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -274,12 +273,8 @@ bool WidthSearch::try_action(std::size_t number, std::size_t s, const std::vecto
 // Width 2 needs the whole successor: new atoms pair up with old ones.
 bool WidthSearch::mark_pairs(std::size_t parent) {
     growth_.compute_difference(parent);
-    std::vector<Code> kept;
-    std::set_difference(scene_.situation.state.begin(), scene_.situation.state.end(),
-                        growth_.difference.deleted.begin(), growth_.difference.deleted.end(), std::back_inserter(kept));
-    std::vector<Code> state;
-    std::set_union(kept.begin(), kept.end(), growth_.difference.added.begin(), growth_.difference.added.end(),
-                   std::back_inserter(state));
+    const std::vector<Code> state =
+        changed_state(scene_.situation.state, growth_.difference.added, growth_.difference.deleted);
     std::vector<Code> fresh;
     for (Code code : growth_.changes.adds)
         if (!scene_.view.holds(code)) fresh.push_back(code);

@@ -99,7 +99,7 @@ def test_the_stub_is_what_the_kernel_offers() -> None:
     ("old", "new"),
     [
         ("def count_applicable(", "def count_actions("),
-        ("def relaxed_reaches(", "def more() -> None: ...\ndef relaxed_reaches("),
+        ("def has_negation(", "def more() -> None: ...\ndef has_negation("),
         ("schema: int, index: int)", "schema: int, number: int)"),
         ("schema: int, index: int)", "index: int, schema: int)"),
         ("schema: int, index: int)", "schema: int)"),

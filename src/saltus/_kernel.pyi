@@ -185,13 +185,7 @@ def reachable_actions(
     ]
     | None
 ): ...
-def relaxed_reaches(
-    task: Task,
-    state: NDArray[np.int64],
-    goal: NDArray[np.int64],
-    work: int,
-    quotas: Sequence[tuple[NDArray[np.int64], int]],
-) -> bool | None: ...
+
 
 class Roles:
     def __init__(
@@ -202,7 +196,6 @@ class Roles:
     ) -> (
         tuple[
             NDArray[np.int32],
-            NDArray[np.int64],
             NDArray[np.int32],
             NDArray[np.int64],
             NDArray[np.int64],
@@ -282,14 +275,8 @@ class QueryGraphs:
     @property
     def slots(self) -> int: ...
 
-def assemble_graphs(
-    tables: RelationTables, queries: list[tuple[object, ...]], threads: int
-) -> tuple[NDArray[Any], ...]: ...
 def encode_queries(tables: RelationTables, queries: list[tuple[object, ...]], threads: int) -> list[QueryGraphs]: ...
 def join_batches(batches: list[QueryGraphs]) -> tuple[NDArray[Any], ...]: ...
-def group_sizes(
-    relation_offset: NDArray[np.int64], arity: NDArray[np.int32], tile: int, piece: int
-) -> NDArray[np.int64]: ...
 def fill_layout(
     graph_offset: NDArray[np.int32],
     object_count: NDArray[np.int32],

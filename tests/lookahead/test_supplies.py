@@ -229,6 +229,8 @@ def test_random_tasks_have_such_dead_ends() -> None:
         task = fuelled(seed)
         copy = marked(task)
         if copy is not None and copy.quotas(task.initial_state, task.goal):
-            alone = _kernel.relaxed_reaches(kernel_task(task), task.initial_state.codes, task.goal.positive, 10**6, ())
+            alone = _kernel.RelaxedProof(kernel_task(task), 0).reaches(
+                task.initial_state.codes, task.goal.positive, 10**6, ()
+            )
             seen[alone is True and is_dead_end(task, task.initial_state, task.goal, **JOINED)] += 1
     assert min(seen.values()) >= 5

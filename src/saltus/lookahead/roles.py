@@ -66,7 +66,7 @@ def project(task: Task, state: State, goal: Goal, most: int, *, free_moves: bool
     found = known.roles_of(task, goal, most).project(state.codes)
     if found is None:
         return None
-    representatives, _, static_rows, static_count, codes, positive, negative, satisfied = found
+    representatives, static_rows, static_count, codes, positive, negative, satisfied = found
     moves = find_free_moves(task) if free_moves else None
     masks = () if moves is None else (mask[representatives] for group in moves.groups for mask in group.objects)
     arrays = (task.object_type[representatives], static_count, static_rows, *masks)

@@ -4,8 +4,6 @@
 #include <array>
 #include <cstring>
 #include <stdexcept>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "keys.hpp"
 
@@ -70,16 +68,23 @@ public:
     explicit SymbolTable(std::vector<std::string>& symbols) : symbols_(symbols) {}
 
     std::int32_t intern(std::string_view text) {
-        name_.resize(text.size());
-        std::transform(text.begin(), text.end(), name_.begin(), lower);
-        const auto [entry, is_new] = numbers_.try_emplace(name_, static_cast<std::int32_t>(symbols_.size()));
-        if (is_new) symbols_.push_back(name_);
-        return entry->second;
+        name_ = text;
+        std::uint64_t hash = 1469598103934665603ULL;
+        for (char& c : name_) {
+            c = lower(c);
+            hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+        }
+        for (;; hash = mix(hash + 1)) {
+            const std::int32_t number = numbers_.number(static_cast<std::int64_t>(hash));
+            const auto at = static_cast<std::size_t>(number);
+            if (at == symbols_.size()) symbols_.push_back(name_);
+            if (symbols_[at] == name_) return number;
+        }
     }
 
 private:
     std::vector<std::string>& symbols_;
-    std::unordered_map<std::string, std::int32_t> numbers_;
+    KeyNumbers numbers_;  // by hash
     std::string name_;
 };
 
@@ -139,33 +144,24 @@ namespace {
 // Set of the atoms read so far, by index into the growing result.
 class AtomSet {
 public:
-    explicit AtomSet(const Atoms& atoms) : atoms_(atoms), known_(1024, Hash{this}, Equal{this}) {}
+    explicit AtomSet(const Atoms& atoms) : atoms_(atoms) {}
 
     // Whether the atom just appended as number `index`, with arguments from `start` on, is new; if not, it is not kept.
     bool insert(std::int32_t index, std::size_t start) {
         starts_.push_back(start);
-        const bool is_new = known_.insert(index).second;
-        if (!is_new) starts_.pop_back();
-        return is_new;
+        auto hash = static_cast<std::uint64_t>(predicate(index));
+        for (const std::int32_t object : arguments(index)) hash = join(hash, static_cast<std::uint64_t>(object));
+        for (;; hash = mix(hash + 1)) {
+            const std::int32_t number = numbers_.number(static_cast<std::int64_t>(hash));
+            if (number == index) return true;
+            if (predicate(number) != predicate(index) || !std::ranges::equal(arguments(number), arguments(index)))
+                continue;
+            starts_.pop_back();
+            return false;
+        }
     }
 
 private:
-    struct Hash {
-        const AtomSet* set;
-        std::size_t operator()(std::int32_t index) const {
-            auto hash = static_cast<std::uint64_t>(set->predicate(index)) + 0x9E3779B97F4A7C15ULL;
-            for (const std::int32_t object : set->arguments(index))
-                hash = mix(hash ^ static_cast<std::uint64_t>(object));
-            return hash;
-        }
-    };
-    struct Equal {
-        const AtomSet* set;
-        bool operator()(std::int32_t a, std::int32_t b) const {
-            return set->predicate(a) == set->predicate(b) && std::ranges::equal(set->arguments(a), set->arguments(b));
-        }
-    };
-
     std::int32_t predicate(std::int32_t index) const { return atoms_.predicate[static_cast<std::size_t>(index)]; }
     std::span<const std::int32_t> arguments(std::int32_t index) const {
         const auto at = static_cast<std::size_t>(index);
@@ -175,7 +171,7 @@ private:
 
     const Atoms& atoms_;
     std::vector<std::size_t> starts_;
-    std::unordered_set<std::int32_t, Hash, Equal> known_;
+    KeyNumbers numbers_;  // by hash
 };
 
 }  // namespace

@@ -105,8 +105,8 @@ def test_the_stub_is_what_the_kernel_offers() -> None:
         ("schema: int, index: int)", "schema: int)"),
         ("schema: int, index: int)", "schema: int, index: float)"),
         (
-            ") -> bool | None: ...\n\nclass Roles",
-            ") -> bool: ...\n\nclass Roles",
+            ") -> bool | None: ...\n\nclass GroundActions",
+            ") -> bool: ...\n\nclass GroundActions",
         ),
         ("def schema(self) -> NDArray[np.int32]", "def schema(self) -> NDArray[np.int64]"),
         ("def truncated(self)", "def cut(self)"),

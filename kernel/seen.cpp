@@ -6,8 +6,7 @@ namespace saltus {
 
 namespace {
 
-constexpr std::int64_t kScanned = 64;       // objects that are scanned in the time that a candidate of a join takes
-constexpr std::int32_t kLongestPause = 15;  // joins that do not ask novelty after it could not narrow one
+constexpr std::int64_t kScanned = 64;  // objects that are scanned in the time that a candidate of a join takes
 
 }  // namespace
 
@@ -15,8 +14,7 @@ Seen::Seen(Scene& scene, const Spec& spec, const Walking* walking)
     : novelty(scene.task, spec.kind, spec.goal_identity, scene.situation.goal_positive, scene.situation.goal_negative),
       scene_(scene),
       task_(scene.task),
-      walking_(walking),
-      asked_(scene.task.schemas.size()) {
+      walking_(walking) {
     if (spec.width != 1) return;
     watches_.resize(task_.schemas.size());
     for (std::size_t s = 0; s < task_.schemas.size(); ++s) {
@@ -82,16 +80,6 @@ bool Seen::list_promising(std::size_t s, const std::vector<Object>& binding, std
     const auto domain = static_cast<std::size_t>(schema.pattern.domains[values.variable]);
     const std::vector<Object>& objects = task_.domains[domain].members;
     if (static_cast<std::int64_t>(objects.size()) / kScanned > rows) return false;
-    // Where most objects make something new, asking again soon is not worth it.
-    Asked& asked = asked_[s];
-    if (asked.wait > 0) {
-        --asked.wait;
-        return false;
-    }
-    auto give_up = [&] {
-        asked.wait = asked.pause = std::min(2 * asked.pause + 1, kLongestPause);
-        return false;
-    };
     const auto most = static_cast<std::size_t>(rows / 2);
     std::size_t lists = 0;
     for (const Effect& effect : schema.effects)
@@ -102,16 +90,12 @@ bool Seen::list_promising(std::size_t s, const std::vector<Object>& binding, std
             } else {
                 ++lists;
                 std::vector<Object> unseen;
-                if (!novelty.list_unseen(literal, binding, objects, most, unseen)) return give_up();
+                if (!novelty.list_unseen(literal, binding, objects, most, unseen)) return false;
                 values.objects.insert(values.objects.end(), unseen.begin(), unseen.end());
             }
         }
-    if (lists > 1) {
-        sort_unique(values.objects);
-    }
-    if (values.objects.size() > most) return give_up();
-    asked.pause = 0;
-    return true;
+    if (lists > 1) sort_unique(values.objects);
+    return values.objects.size() <= most;
 }
 
 bool Seen::mark(const std::vector<Code>& adds) {

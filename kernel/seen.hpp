@@ -33,12 +33,6 @@ public:
     Novelty novelty;
 
 private:
-    // How many joins are not narrowed before the next one is tried, and how many that was the last time.
-    struct Asked {
-        std::int32_t wait = 0;
-        std::int32_t pause = 0;
-    };
-
     bool unseen(std::size_t s, const Literal& literal, const std::vector<Object>& binding);
     bool list_promising(std::size_t s, const std::vector<Object>& binding, std::int64_t rows, Values& values);
 
@@ -47,7 +41,6 @@ private:
     const Walking* walking_;
     KeySet somewhere_;                               // agents that have been somewhere
     std::vector<std::vector<std::size_t>> watches_;  // [schemas][added literals]
-    std::vector<Asked> asked_;                       // [schemas]
 };
 
 }  // namespace saltus

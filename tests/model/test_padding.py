@@ -188,15 +188,15 @@ def test_sizes_of_layouts() -> None:
     assert [group.rows for group in size.groups] == [len(group.index) for group in layout.groups]
     wide, kept = size.enlarged(), size.enlarged(keep_graphs=True)
     assert wide.graphs > 5
-    assert kept == replace(wide, graphs=5)
+    assert kept == wide._replace(graphs=5)
     assert size.fits(wide)
     assert size.fits(size)
     assert not wide.fits(size)
     for name in ("nodes", "slots", "graphs", "objects", "candidates", "depths"):
-        assert not size.fits(replace(size, **{name: getattr(size, name) - 1}))
+        assert not size.fits(size._replace(**{name: getattr(size, name) - 1}))
     for name in ("rows", "tiles", "pieces"):
-        group = replace(size.groups[1], **{name: getattr(size.groups[1], name) - 1})
-        assert not size.fits(replace(size, groups=(size.groups[0], group, size.groups[2])))
+        group = size.groups[1]._replace(**{name: getattr(size.groups[1], name) - 1})
+        assert not size.fits(size._replace(groups=(size.groups[0], group, size.groups[2])))
     nothing = LayoutSize.of(empty_layout(RELATIONS), 5)
     assert (nothing.nodes, nothing.slots, nothing.graphs, len(nothing.groups)) == (1, 0, 5, 3)
     assert nothing.fits(size)

@@ -75,7 +75,7 @@ def save_policy(path: str | os.PathLike[str], policy: PolicyFile, *, half: bool 
         "encoding": asdict(policy.encoding),
         "lookahead": asdict(policy.lookahead),
         "play": asdict(policy.play),
-        "model": asdict(policy.model),
+        "model": asdict(policy.network.spec),
         "vocabulary": policy.vocabulary.to_json(),
         "domain": policy.signature,
         "cost": asdict(policy.cost),

@@ -186,7 +186,6 @@ def reachable_actions(
     | None
 ): ...
 
-
 class Roles:
     def __init__(
         self, task: Task, positive: NDArray[np.int64], negative: NDArray[np.int64], fixed: int, most: int

@@ -147,7 +147,7 @@ void bind_relaxation(nb::module_& module) {
         .def("__init__", &make_ground_actions, "task"_a, "limit"_a, "form"_a, nb::keep_alive<1, 2>())
         .def_prop_ro("complete", &GroundActions::complete)
         .def_prop_ro("rules", &GroundActions::rules)
-        .def("reaches", &reaches, "state"_a, "goal"_a, "quotas"_a, "keeping"_a = false);
+        .def("reaches", &reaches, "state"_a, "goal"_a, "quotas"_a, "keeping"_a);
     module.def("reachable_actions", &reachable_actions, "task"_a, "state"_a, "most"_a, "check"_a);
     module.def("has_negation", &has_negation, "task"_a);
     module.def("relaxed_search", &relaxed_search, "atoms"_a, "lists"_a, "initial"_a, "goal"_a, "unwanted"_a,

@@ -166,7 +166,7 @@ class GroundActions:
         state: NDArray[np.int64],
         goal: NDArray[np.int64],
         quotas: Sequence[tuple[NDArray[np.int64], int]],
-        keeping: bool = False,
+        keeping: bool,
     ) -> bool: ...
 
 def reachable_actions(

@@ -12,10 +12,10 @@ from tests.conftest import examples
 from tests.policy.test_tidy import walk_to_a_goal
 from tests.tasks import domain_of, task_of
 
-from saltus.domains import DOMAINS
 from saltus.domains.generated import generated_task
 from saltus.grow import Grower, problem_text
-from saltus.grow.lean import lean, spent_predicates, supplies, without
+from saltus.grow.lean import lean, supplies, without
+from saltus.lookahead.supplies import spent_predicates
 from saltus.pddl.structures import Literal
 from saltus.policy.planning import plan_of
 from saltus.policy.tidy import tidied
@@ -64,9 +64,12 @@ def walk_to_its_goal(name: str, seed: int, steps: int) -> tuple[Task, list[Actio
 
 
 def test_what_is_deleted_and_never_added_is_spent() -> None:
-    assert spent_predicates(supper().domain) == {"fresh"}
-    spent = {name: spent_predicates(domain_of(DOMAINS[name].path.read_text())) for name in ("spanner", "ferry")}
-    assert spent == {"spanner": {"usable", "loose"}, "ferry": set()}
+    def spent(task: Task) -> set[str]:
+        return {task.predicates[number] for number in spent_predicates(task)}
+
+    assert spent(supper()) == {"fresh"}
+    found = {name: spent(generated_task(name, "training", 0, 12)) for name in ("spanner", "ferry")}
+    assert found == {"spanner": {"usable", "loose"}, "ferry": set()}
 
 
 def test_supplies_are_used_up_and_tied_to_nothing() -> None:

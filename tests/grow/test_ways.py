@@ -98,7 +98,7 @@ def is_whole(task: Task) -> bool:
 
 
 def test_a_good_first_way_is_kept_and_draws_nothing() -> None:
-    ways, rng = Ways({1, 2}, 4), random.Random(0)
+    ways, rng = Ways({1, 2}), random.Random(0)
     before = rng.getstate()
     for number in range(20):
         assert ways.draw(rng) == Way(Mode.OBJECTS, frozenset({1, 2}))
@@ -107,7 +107,7 @@ def test_a_good_first_way_is_kept_and_draws_nothing() -> None:
 
 
 def test_a_kind_that_spoils_everything_is_drawn_less_and_less() -> None:
-    ways, rng = Ways({1, 2, 3}, 4), random.Random(0)
+    ways, rng = Ways({1, 2, 3}), random.Random(0)
     drawn = []
     for _ in range(104):
         way = ways.draw(rng)
@@ -122,7 +122,7 @@ def test_a_kind_that_spoils_everything_is_drawn_less_and_less() -> None:
 
 def test_problems_are_joined_only_if_other_ways_fail() -> None:
     for works in (True, False):
-        ways, rng = Ways({1, 2}, 4), random.Random(1)
+        ways, rng = Ways({1, 2}), random.Random(1)
         modes = set()
         for number in range(60):
             way = ways.draw(rng)

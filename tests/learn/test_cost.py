@@ -17,7 +17,7 @@ from saltus.errors import ConfigurationError
 from saltus.learn.batch import BatchMaker
 from saltus.learn.config import TrainingSpec, load_configuration
 from saltus.learn.experience import collect, jump_cost, search, transitions_of
-from saltus.learn.folder import save_policy_of
+from saltus.learn.folder import RunFolder
 from saltus.learn.hindsight import hindsight_transitions, lifted_subgoals
 from saltus.learn.learner import batch_tensors, loss_of
 from saltus.learn.trainer import Trainer
@@ -143,9 +143,9 @@ def test_the_unit_is_saved_with_the_policy(tmp_path: Path) -> None:
     tasks = small_tasks("blocksworld", 3)
     trainer = Trainer(load_configuration("tiny", [*SHORT, "cost=actions"]), tasks, seed=1)
     assert trainer.policy().cost == trainer.cost
-    path = tmp_path / "policy.safetensors"
-    assert save_policy_of(trainer, path, {}, print)
-    policy = LearnedPolicy.load(path, tasks[0].domain)
+    published: list[Path] = []
+    RunFolder(tmp_path, publish=published.append).keep(trainer, {}, is_best=True)
+    policy = LearnedPolicy.load(published[0], tasks[0].domain)
     assert policy.cost == trainer.cost
     assert policy.cost.unit == "actions"
     assert "counts actions" in repr(policy)
@@ -165,9 +165,9 @@ def test_the_best_checkpoint_has_cheap_plans_only_if_costs_count() -> None:
 
 
 def test_coverage_adds_up_costs_where_there_are_some() -> None:
-    found = measure(goal_count(), [toll_road([4, 0, 5.5]), toll_road([2, 2], metric=False)], 5)
+    found = measure(goal_count(), [toll_road([4, 0, 5.5]), toll_road([2, 2], metric=False)])
     assert found == Coverage(problems=2, solved=2, jumps=2, actions=5, cost=11.5, nodes=7)
-    assert measure(goal_count(), [toll_road([2, 2], metric=False)], 5).cost is None
+    assert measure(goal_count(), [toll_road([2, 2], metric=False)]).cost is None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import saltus.grow
 from saltus.domains.generated import generated_task
 from saltus.grow import Grower, Grown
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.larger import far_tasks, grow_tasks, larger_tasks, similar_tasks
+from saltus.learn.larger import Maker
 from saltus.learn.problems import Problems, load_problems
 from saltus.learn.values import FAR_OBJECTS
 from saltus.pddl import Domain
@@ -69,10 +69,10 @@ def unknown() -> Problems:
 
 def test_a_generator_comes_first(tmp_path: Path) -> None:
     problems = known()
-    made = larger_tasks(problems, configured(), tmp_path)
+    made = Maker(problems, configured(), tmp_path).larger()
     assert len(made) == 2
     assert min(len(task.objects) for task in made) > max(len(task.objects) for task in problems.training)
-    assert similar_tasks(problems, configured(), tmp_path)
+    assert Maker(problems, configured(), tmp_path).similar()
     assert FakeGrower.asked == []
     assert list(tmp_path.iterdir()) == []
 
@@ -80,42 +80,42 @@ def test_a_generator_comes_first(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("unheard_of")
 def test_without_a_generator_problems_are_grown() -> None:
     problems = known()
-    assert larger_tasks(problems, configured()) == problems.training[:2]
-    assert similar_tasks(problems, configured()) == problems.training[:2]
+    assert Maker(problems, configured()).larger() == problems.training[:2]
+    assert Maker(problems, configured()).similar() == problems.training[:2]
     assert FakeGrower.asked == [(2, 4.0, 5), (2, 1.0, 4)]  # validation problems are not learned from
 
 
 def test_grown_problems_are_made_once_and_kept(tmp_path: Path) -> None:
     problems = unknown()
-    grow_tasks(problems, configured(), tmp_path / "grown")
+    Maker(problems, configured(), tmp_path / "grown").grow()
     assert len(FakeGrower.asked) == 2
     assert sorted(path.name.split("-")[0] for path in (tmp_path / "grown").iterdir()) == ["larger", "similar"]
-    again = larger_tasks(problems, configured(), tmp_path / "grown")
+    again = Maker(problems, configured(), tmp_path / "grown").larger()
     assert [task.objects for task in again] == [task.objects for task in problems.training[:2]]
     assert [task.initial_state for task in again] == [task.initial_state for task in problems.training[:2]]
-    assert len(similar_tasks(problems, configured(), tmp_path / "grown")) == 2
+    assert len(Maker(problems, configured(), tmp_path / "grown").similar()) == 2
     assert len(FakeGrower.asked) == 2
     fewer = replace(problems, training=problems.training[1:])
-    similar_tasks(fewer, configured(), tmp_path / "grown")  # other problems: what was kept does not count
+    Maker(fewer, configured(), tmp_path / "grown").similar()  # other problems: what was kept does not count
     assert len(FakeGrower.asked) == 3
 
 
 def test_missing_larger_problems_are_told(tmp_path: Path) -> None:
     problems = unknown()
-    assert grow_tasks(problems, configured(), tmp_path / "whole") == []
+    assert Maker(problems, configured(), tmp_path / "whole").grow() == []
     calls = iter([False, True, True])
-    assert grow_tasks(problems, configured(), tmp_path / "part", lambda: next(calls)) == [
+    assert Maker(problems, configured(), tmp_path / "part", lambda: next(calls)).grow() == [
         "only 1 of 2 larger problems could be grown from the given ones: how the policy does on them says less"
     ]
-    assert len(larger_tasks(problems, configured(), tmp_path / "part")) == 1  # those made in time are kept
-    assert grow_tasks(problems, configured(), tmp_path / "none", lambda: True)[0].startswith("no larger problems")
+    assert len(Maker(problems, configured(), tmp_path / "part").larger()) == 1  # those made in time are kept
+    assert Maker(problems, configured(), tmp_path / "none", lambda: True).grow()[0].startswith("no larger problems")
 
 
 @pytest.mark.usefixtures("unheard_of")
 def test_problems_that_are_given_for_both_are_counted_once() -> None:
     problems = known()
     few = Problems("ferry", problems.domain, problems.training[:3], problems.training[:3])
-    larger_tasks(few, configured())
+    Maker(few, configured()).larger()
     assert FakeGrower.asked == [(2, 4.0, 3)]
 
 
@@ -123,14 +123,14 @@ def test_far_larger_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = known()
     largest = max(len(task.objects) for task in problems.training)
     wanted = load_configuration(None, ["far_problems=3"])
-    far = [len(task.objects) for task in far_tasks(problems, wanted)]
+    far = [len(task.objects) for task in Maker(problems, wanted).far()]
     assert len(far) == 3
     assert far == sorted(far)
     assert far[0] > 5 * largest
     assert far[-1] <= min(16 * largest, FAR_OBJECTS)
-    assert far_tasks(problems, load_configuration(None, [])) == []
+    assert Maker(problems, load_configuration(None, [])).far() == []
     monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
-    far_tasks(problems, wanted)
+    Maker(problems, wanted).far()
     ((count, times, _),) = FakeGrower.asked
     assert (count, times) == (3, 16.0)
 
@@ -139,12 +139,12 @@ def test_nothing_is_far_larger_than_large_problems() -> None:
     problems = known()
     task = generated_task("ferry", "medium", 9, 10)
     assert len(task.objects) > FAR_OBJECTS / 6
-    assert far_tasks(replace(problems, training=[task]), load_configuration(None, ["far_problems=3"])) == []
+    assert Maker(replace(problems, training=[task]), load_configuration(None, ["far_problems=3"])).far() == []
 
 
 def test_problems_without_objects_have_no_larger_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(saltus.grow, "Grower", Grower)
     problems = Problems("switches", SWITCHES.domain, [SWITCHES], [SWITCHES])
     wanted = load_configuration(None, ["far_problems=2", "larger_problems=2", "generated_problems=2", "lean=true"])
-    assert grow_tasks(problems, wanted, tmp_path)[0].startswith("no larger problems")
-    assert larger_tasks(problems, wanted) == far_tasks(problems, wanted) == similar_tasks(problems, wanted) == []
+    assert Maker(problems, wanted, tmp_path).grow()[0].startswith("no larger problems")
+    assert Maker(problems, wanted).larger() == Maker(problems, wanted).far() == Maker(problems, wanted).similar() == []

@@ -12,7 +12,7 @@ from tests.learn.small import small_tasks
 from saltus.domains.generated import generated_task
 from saltus.learn.candidates import candidates_for
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.larger import grow_tasks, larger_tasks, lean_tasks
+from saltus.learn.larger import Maker
 from saltus.learn.problems import Problems
 from saltus.task import Task
 
@@ -36,14 +36,14 @@ def is_lean(task: Task) -> bool:
 def test_training_problems_get_lean_versions() -> None:
     given = problems()
     spare = [task for task in given.training if not is_lean(task)]
-    made = lean_tasks(given, configured("lean=true"))
+    made = Maker(given, configured("lean=true")).lean()
     assert len(made) == len(spare) > 1
     assert all(is_lean(task) for task in made)
 
 
 def test_nothing_changes_unless_asked_for_or_where_nothing_is_used_up(tmp_path: Path) -> None:
-    assert lean_tasks(problems(), configured()) == lean_tasks(problems("ferry"), configured("lean=true")) == []
-    assert grow_tasks(problems("ferry"), configured("lean=true"), tmp_path) == []
+    assert Maker(problems(), configured()).lean() == Maker(problems("ferry"), configured("lean=true")).lean() == []
+    assert Maker(problems("ferry"), configured("lean=true"), tmp_path).grow() == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -52,7 +52,7 @@ def test_half_of_the_larger_problems_are_lean(is_known: bool, monkeypatch: pytes
     given = problems()
     if not is_known:
         monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
-    made = larger_tasks(given, configured("lean=true"))
+    made = Maker(given, configured("lean=true")).larger()
     assert len(made) == 4
     assert [len(task.objects) for task in made] == sorted(len(task.objects) for task in made)
     assert sum(is_lean(task) for task in made) >= 2
@@ -61,22 +61,22 @@ def test_half_of_the_larger_problems_are_lean(is_known: bool, monkeypatch: pytes
 
 def test_lean_problems_are_made_once_and_kept(tmp_path: Path) -> None:
     given, wanted = problems(), configured("lean=true")
-    assert grow_tasks(given, wanted, tmp_path) == []
+    assert Maker(given, wanted, tmp_path).grow() == []
     kept = {path.name.rpartition("-")[0]: sorted(path.iterdir()) for path in tmp_path.iterdir()}
     assert {name: len(files) > 1 for name, files in kept.items()} == {"lean": True, "larger-lean": True}
-    assert [task.name for task in lean_tasks(given, wanted, tmp_path)] == [
-        task.name for task in lean_tasks(given, wanted)
+    assert [task.name for task in Maker(given, wanted, tmp_path).lean()] == [
+        task.name for task in Maker(given, wanted).lean()
     ]
     fewer = replace(given, training=given.training[1:])
-    lean_tasks(fewer, wanted, tmp_path)  # other problems: what was kept does not count
+    Maker(fewer, wanted, tmp_path).lean()  # other problems: what was kept does not count
     assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_no_time_is_no_error(tmp_path: Path) -> None:
     given = problems()
-    assert grow_tasks(given, configured("lean=true"), tmp_path, lambda: True) == []
-    assert lean_tasks(given, configured("lean=true"), tmp_path) == []
-    assert len(larger_tasks(given, configured("lean=true"), tmp_path)) == 4  # the generator's
+    assert Maker(given, configured("lean=true"), tmp_path, lambda: True).grow() == []
+    assert Maker(given, configured("lean=true"), tmp_path).lean() == []
+    assert len(Maker(given, configured("lean=true"), tmp_path).larger()) == 4  # the generator's
 
 
 def test_contests_have_them() -> None:
@@ -91,5 +91,5 @@ def test_larger_problems_are_larger_even_if_much_can_be_spared(monkeypatch: pyte
     ]
     given = Problems("spanner", tasks[0].domain, tasks, tasks[2:])
     monkeypatch.setattr("saltus.learn.larger.find_domain", lambda domain: None)
-    made = larger_tasks(given, configured("lean=true"))
+    made = Maker(given, configured("lean=true")).larger()
     assert min(len(task.objects) for task in made) > max(len(task.objects) for task in given.training)

@@ -34,7 +34,7 @@ def test_delivery_is_learned_and_solves_problems_five_times_larger(tmp_path: Pat
     large = [task for seed in range(10) for task in small_tasks("delivery", 1, "test", seed)]
     assert min(len(task.objects) for task in large) >= 5 * largest
     policy = LearnedPolicy.load(tmp_path / "run" / "policy.safetensors", large[0].domain)
-    found = measure(policy, large, 50)
+    found = measure(policy, large)
     assert (found.problems, found.solved) == (10, 10)
-    chance = measure(RandomPolicy(np.random.default_rng(0)), large, 50)
+    chance = measure(RandomPolicy(np.random.default_rng(0)), large)
     assert chance.solved < 5  # it takes more than luck

@@ -204,7 +204,7 @@ def test_an_older_contest_by_hand(tmp_path: Path) -> None:
     assert (state.contestants, state.winner, state.reason, state.digest) == (["iw"], "iw", "why", "")
     assert state.rounds == [
         Round("halving", {"iw": 9.0, "aiw": 9.0}, ["iw", "aiw"], ["aiw"], ["a score"]),
-        Round("restart", {"iw": 12.0}, [], [], ["a score"]),
+        Round("winner", {"iw": 12.0}, [], [], ["a score"]),
         Round("final", {}, [], [], ["a score"]),
     ]
     assert (state.finished, state.stable, state.failed) == (["iw"], [], {"aiw": "boom"})

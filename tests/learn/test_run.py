@@ -87,7 +87,6 @@ def test_a_run_leaves_all_that_it_should(suite: Path, tmp_path: Path, capsys: py
     assert policy.record["episode"] in (3, 6)
     assert policy.record["training_problems"] == 6
     assert policy.record["configuration"]["training"]["batch"] == 4
-    assert list(out.glob("events.out.tfevents.*"))
     assert not list(out.rglob("*.tmp"))
 
 
@@ -345,7 +344,7 @@ class Clock:
         return self.now[0]
 
 
-def test_a_run_ends_with_the_yardstick_next_to_the_policy(
+def test_a_run_ends_with_what_its_policy_solved(
     suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "run"
@@ -355,9 +354,8 @@ def test_a_run_ends_with_the_yardstick_next_to_the_policy(
     first, best, held_out, larger, policy = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{suite.name}: done after 2 episodes and ")
     assert (best, policy) == ("best: episode 2", f"policy: {out}/policy.safetensors")
-    coverage = r"[01] of 1, [\d,]+ actions"
-    assert re.fullmatch(f"validation: policy {coverage}; goal-count {coverage}", held_out)
-    assert re.fullmatch(f"larger: policy {coverage}; goal-count {coverage}", larger)
+    assert re.fullmatch(r"validation: [01] of 1, [\d,]+ actions", held_out)
+    assert re.fullmatch(r"larger: [01] of 1, [\d,]+ actions", larger)
 
 
 def test_without_validation_problems_the_largest_quarter_is_held_out(suite: Path, tmp_path: Path) -> None:
@@ -383,7 +381,7 @@ def test_without_validation_problems_the_largest_quarter_is_held_out(suite: Path
     assert "1 training problem is too few" in one.warnings[0]
     assert "how it does on other problems is not known" in one.warnings[0]
     many = [small_tasks("blocksworld", 1)[0]] * 200
-    assert [len(part) for part in hold_out(many)] == [170, 30]
+    assert [len(part) for part in hold_out(many)] == [176, 24]
 
 
 def test_few_validation_problems_are_spread_over_the_sizes() -> None:

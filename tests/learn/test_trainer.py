@@ -492,7 +492,7 @@ def test_coverage_counts_jumps_and_actions_of_solved_problems() -> None:
 
     solvable, impossible = chain(6, goal=3), chain(3, goal=1)
     impossible.goal.impossible = True
-    found = measure(Nearest(), [solvable, impossible], 5)
+    found = measure(Nearest(), [solvable, impossible])
     assert found == Coverage(problems=2, solved=1, jumps=1, actions=3, nodes=6)
 
 
@@ -563,7 +563,7 @@ def test_an_interrupted_episode_changes_nothing() -> None:
 def test_an_endless_validation_is_interrupted_and_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = small_tasks("blocksworld", 4)
 
-    def endless(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, check: Any, **_: Any) -> Coverage:
+    def endless(policy: Policy, tasks: Sequence[Task], *, check: Any, **_: Any) -> Coverage:
         while True:
             is_validating.append(True)
             check()
@@ -579,13 +579,6 @@ def test_an_endless_validation_is_interrupted_and_made_up_for(monkeypatch: pytes
     assert rest == [("validation", 2), ("episode", 3), ("episode", 4), ("validation", 4)]
 
 
-def test_the_yardstick_can_be_interrupted() -> None:
-    tasks = small_tasks("blocksworld", 4)
-    trainer = Trainer(load_configuration("tiny", SHORT), tasks[:3], tasks[3:], seed=7)
-    assert trainer.measure_goal_count() is not None
-    assert trainer.measure_goal_count(Interruption(1)) is None
-
-
 def test_measuring_asks_before_every_jump() -> None:
     """A policy that never arrives is stopped between its jumps."""
     calls = Interruption(20)
@@ -596,18 +589,18 @@ def test_measuring_asks_before_every_jump() -> None:
 
     policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="flat"))
     with pytest.raises(KeyError, match="stop"):
-        measure(policy, [chain(90, goal=89)], 10**9, check=check)
+        measure(policy, [chain(90, goal=89)], check=check)
     assert calls.asked == 21
 
 
 def test_what_is_not_solved_in_time_counts_as_unsolved(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = GoalCountPolicy(np.random.default_rng(0), TreeSpec(kind="flat"))
     near, away = chain(90, goal=1), chain(90, goal=5)
-    assert measure(policy, [near, away], 10**9, until=-1.0) == Coverage(2, 1, 1, 1, nodes=2)
-    assert measure(policy, [near, away], 10**9).solved == 2
+    assert measure(policy, [near, away], until=-1.0) == Coverage(2, 1, 1, 1, nodes=2)
+    assert measure(policy, [near, away]).solved == 2
     limits: list[float] = []
 
-    def measured(policy: Policy, tasks: Sequence[Task], least_jumps: int, *, until: float, **_: Any) -> Coverage:
+    def measured(policy: Policy, tasks: Sequence[Task], *, until: float, **_: Any) -> Coverage:
         limits.append(until)
         return Coverage(len(tasks), len(tasks), 1, 1)
 
@@ -628,8 +621,8 @@ def test_validation_follows_the_rule_for_goal_states() -> None:
 
     tasks = [chain(6, goal=3)]
     policy = Worst(np.random.default_rng(0))
-    assert measure(policy, tasks, 0).jumps == 1
-    assert measure(policy.playing(PlaySpec(take_goals=False)), tasks, 0).jumps != 1
+    assert measure(policy, tasks).jumps == 1
+    assert measure(policy.playing(PlaySpec(take_goals=False)), tasks).jumps != 1
 
 
 def test_a_policy_that_has_learned_begins_with_all_problems() -> None:
@@ -654,7 +647,6 @@ def test_trees_are_not_made_ahead_where_most_would_never_be_drawn(monkeypatch: p
 def test_trees_that_are_made_ahead_change_nothing(kept_nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many threads, trees are made for all new transitions, unless most are too large to be kept."""
     monkeypatch.setattr("saltus.learn.batch.KEPT_NODES", kept_nodes)
-    monkeypatch.setattr("saltus.learn.gradient_steps.AHEAD", 8)
     ahead: list[bool] = []
     make_ahead = BatchMaker.make_ahead
 

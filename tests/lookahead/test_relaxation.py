@@ -324,6 +324,6 @@ def test_foreign_codes_are_refused(ipc: Path) -> None:
             proof.reaches(task.initial_state.codes, np.array(codes, np.int64), 10, ())
         rules = _kernel.GroundActions(kernel_task(task), 10**6, "effects")
         with pytest.raises(ValueError, match="codes"):
-            rules.reaches(np.array(codes, np.int64), task.goal.positive, ())
+            rules.reaches(np.array(codes, np.int64), task.goal.positive, (), keeping=False)
         with pytest.raises(ValueError, match="codes"):
-            rules.reaches(task.initial_state.codes, np.array(codes, np.int64), ())
+            rules.reaches(task.initial_state.codes, np.array(codes, np.int64), (), keeping=False)

@@ -16,7 +16,7 @@ from saltus.errors import ConfigurationError
 from saltus.lab.report.explain import trace
 from saltus.learn.validation import measure
 from saltus.lookahead import PlaySpec
-from saltus.policy import Limits, Outcome, play
+from saltus.policy import Boltzmann, Limits, Outcome, play
 from saltus.policy.rollout import Ending, run_rollout
 from saltus.policy.sight import GoalsInSight, missing_literals
 from saltus.policy.values import MOST_JUMPS
@@ -93,11 +93,18 @@ def test_a_policy_that_wanders_among_many_goals_sees_few(goals: int, search: boo
 
 def test_validation_and_pages_see_the_same() -> None:
     task = lamps(5)
-    found = measure(Seeing(1), [task, lamps(3)], 20)
+    found = measure(Seeing(1), [task, lamps(3)])
     assert (found.solved, found.jumps) == (2, 8)
     content = trace(task, Seeing(1), "seeing")
     assert (content["solved"], content["length"]) == (True, 5)
     assert [step["gained"] for step in content["steps"]] == [[i] for i in range(5)]
+
+
+def test_a_policy_that_explores_sees_all_goals() -> None:
+    task = lamps(5)
+    explorer = Boltzmann(1.0, np.random.default_rng(0))
+    assert play(Seeing(1), task, explorer=explorer).situation.goal == task.goal
+    assert play(Seeing(1), task).situation.goal != task.goal
 
 
 def test_a_rollout_ends_where_no_goal_in_sight_leads_on() -> None:

@@ -24,7 +24,6 @@ HOW = {
     "patterned": "goal copied with its objects, plan found by search",
     "joined": "goals of joined problems, whose plans follow each other",
     "reached": "goal taken from a state reached by a plan",
-    "unproven": "goal copied with its objects, not known to be solvable",
 }
 """How solvability is known, by the way the goal was made."""
 
@@ -38,16 +37,12 @@ def grow(
     ] = 4.0,
     count: Annotated[int, typer.Option(help="Number of problems to make.")] = 20,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same files.")] = 0,
-    unproven: Annotated[
-        bool,
-        typer.Option("--unproven", help="Keep problems without a known plan if none is found for given ones either."),
-    ] = False,
 ) -> int:
     """Make larger problems from the training problems of a folder, without a generator.
 
     What the given problems have in common is learned from them: how many objects of each kind there are, and which
-    atoms an object has. Several problems of different sizes say more than one. Every problem made is solvable, except
-    with --unproven. There may be fewer than asked for.
+    atoms an object has. Several problems of different sizes say more than one. Every problem made is solvable. There
+    may be fewer than asked for.
 
     Example:
 
@@ -64,9 +59,9 @@ def grow(
     domain = parse_domain(Source.from_file(suite.domain))
     tasks = useful_tasks(folder, domain, files)
     grower = Grower(domain, tasks, seed)
-    made = make(grower, count, times, unproven)
+    made = make(grower, count, times)
     if not made:
-        output.error(f"{folder}: no problem could be made: {reason_for_none(grower, unproven)}")
+        output.error(f"{folder}: no problem could be made: {reason_for_none(grower)}")
         return ExitCode.NO_PLAN
     write(out, read_whole(suite.domain, PDDL_BYTES), made)
     if len(made) < count:
@@ -74,14 +69,12 @@ def grow(
     return ExitCode.SUCCESS
 
 
-def reason_for_none(grower: Grower, unproven: bool) -> str:
+def reason_for_none(grower: Grower) -> str:
     """Why a grower made nothing."""
     if not grower.without_plan:
         return "nothing could be added that has been seen in the given problems; more of them may help"
-    return (
-        f"no plan was found for any of the {plural(grower.without_plan, 'problem')} tried, with copied goals or others"
-        + ("" if unproven else "; --unproven keeps them if none is found for given problems either")
-    )
+    tried = plural(grower.without_plan, "problem")
+    return f"no plan was found for any of the {tried} tried, with copied goals or others"
 
 
 def useful_tasks(folder: Path, domain: Domain, files: Sequence[Path]) -> list[Task]:
@@ -103,11 +96,11 @@ def useful_tasks(folder: Path, domain: Domain, files: Sequence[Path]) -> list[Ta
     return tasks
 
 
-def make(grower: Grower, count: int, times: float, unproven: bool) -> list[Grown]:
+def make(grower: Grower, count: int, times: float) -> list[Grown]:
     """The problems made, smallest first, with a bar on standard error."""
     made: list[Grown] = []
     with bar("grow", count) as shown:
-        for entry in grower.problems(count, times, unproven=unproven):
+        for entry in grower.problems(count, times):
             made.append(entry)
             if shown is not None:
                 shown.update(len(made))

@@ -21,7 +21,7 @@ from saltus.policy.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from saltus.learn import Budget, Contest, ContestEvent, Event, Run
-    from saltus.learn.folder import RunOutput
+    from saltus.learn.folder import NumberedPolicies
 
 Config = Annotated[
     str | None, typer.Option(help="Configuration: a name (aiw-ad, tiny, paper, …) or a TOML file (default: aiw-ad).")
@@ -202,16 +202,15 @@ def handled(handler: Callable[[int, FrameType | None], Any], *numbers: signal.Si
 
 @contextmanager
 def shown(run: Run) -> Iterator[Callable[[Event], None]]:
-    """A function that shows events on standard error: on a terminal with a bar, else as a line every few seconds."""
-    from saltus.learn.progress import PlainProgress
+    """A function that shows events on standard error: on a terminal with a bar, else as lines."""
+    from saltus.learn.progress import say
 
     episodes = run.trainer.spec.episodes
-    plain = PlainProgress(episodes, output.note)
     with bar(run.problems.name, episodes, run.trainer.episode) as line:
 
         def show(event: Event) -> None:
             if line is None:
-                plain.show(event)
+                say(event, episodes, output.note)
             elif event.kind == "episode":
                 line.update(event.episode, f"loss {event.loss:.3f}, success {event.success:.0%}")
             else:
@@ -234,7 +233,7 @@ def contest_shown(contest: Contest) -> Iterator[Callable[[ContestEvent], None]]:
             if line is not None:
                 line.say(event.text)
             else:
-                output.note(f"{event.used:,.0f} of {event.limit:,.0f} {contest.state.budget.symbol}: {event.text}")
+                output.note(f"{event.used:,.0f} of {event.limit:,.0f} s: {event.text}")
 
         yield show
 
@@ -253,7 +252,7 @@ def ipc_learn(
     """Learn with the interface of the IPC's learning track: every better policy is written as the next of DK.1, DK.2, …
 
     Several configurations compete, as with train; with --config there is only one. The largest quarter of the problems,
-    at most thirty, is held out for validation; of fewer than four problems, none is. SIGTERM ends the command cleanly.
+    at most 24, is held out for validation; of fewer than four problems, none is. SIGTERM ends the command cleanly.
 
     Example:
 
@@ -265,14 +264,13 @@ def ipc_learn(
     check_device(device)
     shared: dict[str, Any] = {"settings": settings or (), "seed": seed, "device": device, "threads": threads}
     shared["warn"] = output.warning
-    policies: RunOutput
+    policies: NumberedPolicies
     if config is None:
         contest, policies = open_numbered_contest(knowledge, domain, tasks, budget=budget_of(time_limit), **shared)
         play(contest)
     else:
-        run = open_numbered_run(knowledge, domain, tasks, config=config, **shared)
+        run, policies = open_numbered_run(knowledge, domain, tasks, config=config, **shared)
         follow(run, seconds)
-        policies = run.output
     if not policies.written:
         raise WriteError(f"{policies.policy}: cannot be written")
     output.result(f"{plural(policies.written, 'policy')}, the last one in {policies.policy}")

@@ -18,7 +18,7 @@ import numpy as np
 from saltus.grow.draft import Atom, Draft
 from saltus.grow.guides import Guide, GuidedPolicy
 from saltus.grow.rules import Rules
-from saltus.grow.values import DEAD_END_WORK, GUIDE_DECISIONS, MOST_DECISIONS, MOST_WORK
+from saltus.grow.values import DEAD_END_WORK, MOST_DECISIONS, MOST_WORK
 from saltus.lookahead import PlaySpec, TreeSpec, is_dead_end, lookahead
 from saltus.lookahead.actions import successor_state
 from saltus.policy.policies import GoalCountPolicy
@@ -97,7 +97,7 @@ def find_guides(drafts: Sequence[Draft], check: Callable[[], None] = lambda: Non
         total = 0
         for draft in drafts:
             policy = GuidedPolicy(np.random.default_rng(0), guide)
-            found = _Search(draft.task, MOST_WORK, check).run([draft.task.goal], policy, GUIDE_DECISIONS)
+            found = _Search(draft.task, MOST_WORK, check).run([draft.task.goal], policy, MOST_DECISIONS)
             if found.plan is None:
                 break
             total += found.decisions

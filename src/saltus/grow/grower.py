@@ -1,9 +1,8 @@
 """Stage `grow`: new problems from given ones, without a generator: larger ones, and others of the same size.
 
-Takes the tasks of one domain. A given problem is the base; its lattices are stretched (`stretch.py`), its ladders get
-rungs (`rungs.py`) and its objects are copied (`insert.py`) until the kinds that vary between the given problems have
-grown by a common factor. What a made problem must not break is learned from the given ones (`rules.py`). Its goal is
-shown to be reachable (`goals.py`).
+Takes the tasks of one domain. A given problem is the base; its lattices are stretched (`stretch.py`) and its objects
+are copied (`insert.py`) until the kinds that vary between the given problems have grown by a common factor. What a made
+problem must not break is learned from the given ones (`rules.py`). Its goal is shown to be reachable (`goals.py`).
 Everything random comes from one seed; effort is bounded by counts, never by time.
 """
 
@@ -19,64 +18,36 @@ from saltus.grow.draft import Draft, Relations, substituted
 from saltus.grow.goals import Reached, goal_of_state, reachable_goal, walk
 from saltus.grow.insert import Inserter
 from saltus.grow.join import can_join, join
-from saltus.grow.plans import SEARCHED, Check, PlanFinder
+from saltus.grow.plans import Check, PlanFinder
 from saltus.grow.rules import Rules
-from saltus.grow.rungs import Ladders
 from saltus.grow.stretch import stretch, stretchable_kinds
-from saltus.grow.ways import FIRST_TRIES, Mode, Way, Ways
+from saltus.grow.values import ENOUGH_GIVEN, SAMPLED, TRIES
+from saltus.grow.ways import Mode, Way, Ways
 from saltus.lookahead.actions import is_dead_end, random_action, successor_state
 from saltus.pddl import Domain
 from saltus.policy.planning import plan_of
 from saltus.task import Action, Task, validate
 
-MOST_GIVEN = 60
-"""Most given problems that rules are learned from; the largest ones."""
-
-WALKED = 12
-"""Given problems that are walked in, to see which atoms an object may have more than once."""
-
 WALKED_ACTIONS = 60
-"""Random actions of such a walk."""
-
-TRIES = 3
-"""Problems tried for each one that is asked for."""
-
-SHRUNK = (1.0, 1.0, 1 / 3, 1 / 9)
-"""Sizes of one round of tries after another: share of the growth that was asked for."""
-
-FAILURES = 3
-"""Insertions of a kind that may fail in a row before the kind stops growing."""
+"""Random actions of a walk in a given problem, to see which atoms an object may have more than once."""
 
 MOST_GROWTH = 2.0
 """Largest growth of single kinds, as a multiple of that of the whole problem."""
 
-JOINS = 12
-"""Problems tried to be joined with a given one."""
-
-UNPROVEN_TRIES = 4
-"""Tries for each problem whose goals nobody has to reach."""
-
-UNPROVEN_FIRST_TRIES = 2
-"""Tries of the first way after which it is judged by such problems, which take less to make."""
-
 JUMPS = 8
 """Most jumps of a walk that shakes an initial state."""
-
-EXCHANGES = 40
-"""Pairs of objects that may exchange their places in a problem that is varied."""
 
 
 @dataclass(frozen=True)
 class Grown:
-    """A made problem and a plan for it, unless it is unproven."""
+    """A made problem and a plan for it."""
 
     task: Task
     base: str
     """Name of the given problem it was made from."""
     goal: str
     """patterned: the goal was copied with the objects, and a search found the plan; joined: goals of several problems,
-    whose plans follow each other; reached: the goal is taken from a state that was reached; unproven: the goal was
-    copied, and there is no plan."""
+    whose plans follow each other; reached: the goal is taken from a state that was reached."""
     plan: tuple[Action, ...]
 
 
@@ -94,20 +65,15 @@ class Grower:
         self.tasks = sorted(tasks, key=lambda task: len(task.objects))
         self.rng = random.Random(seed)
         self.relations = Relations(tasks[0])
-        given = self.tasks[-MOST_GIVEN:]
+        given = self.tasks[-ENOUGH_GIVEN:]
         self.drafts = [Draft(self.relations, task) for task in given]
-        walked = list(self._walked([*given[-WALKED // 2 :], *given[: -WALKED // 2 : max(1, len(given) // 6)]]))
+        walked = list(self._walked(given[-1 :: -max(1, len(given) // SAMPLED)][:SAMPLED]))
         self.rules = Rules(self.relations, self.drafts, walked)
         self.lattices = stretchable_kinds(self.drafts, self.rules)
         """Sets of kinds whose objects are the cells of a map."""
-        self.ladders = Ladders(self.rules, self.drafts)
-        self.tried = 0
-        """Insertions tried so far."""
-        self.accepted = 0
-        """Insertions that broke no rule."""
         self.without_plan = 0
         """Problems dropped because no goal was known to be reachable."""
-        self.ways = Ways(self.rules.varying | self.ladders.kinds)
+        self.ways = Ways(self.rules.varying)
         """What the next problem is made by."""
         self._plans = PlanFinder(self.relations, self.drafts, self.rng)
         self._number = 0
@@ -130,33 +96,26 @@ class Grower:
 
     # -- what is asked for -------------------------------------------------------------------------------------------
 
-    def grow(
-        self, count: int, times: float = 4.0, check: Check = lambda: None, *, unproven: bool = False
-    ) -> list[Task]:
+    def grow(self, count: int, times: float = 4.0, check: Check = lambda: None) -> list[Task]:
         """Up to `count` tasks with between times/2 and `times` times the objects of the largest given task, and always
         more than it, smallest first; with `times` 1, others of the given sizes. There may be fewer, even none. Where
-        too few of this size can be made, the others are smaller.
-
-        All are solvable. With `unproven`, tasks without a known plan are kept where the search that should find it
-        fails on given problems, too, so that its failure says nothing.
+        too few of this size can be made, the others are smaller. All are solvable.
         """
-        return [entry.task for entry in sorted(self.problems(count, times, check, unproven=unproven), key=_size)]
+        made = self.problems(count, times, check)
+        return sorted((entry.task for entry in made), key=lambda task: len(task.objects))
 
-    def problems(
-        self, count: int, times: float = 4.0, check: Check = lambda: None, *, unproven: bool = False
-    ) -> Iterator[Grown]:
+    def problems(self, count: int, times: float = 4.0, check: Check = lambda: None) -> Iterator[Grown]:
         """The problems of `grow` as they are made, with their plans."""
-        unproven = unproven and self._plans.search_is_weak(check)
         made = 0
         largest = len(self.drafts[-1])
-        self.ways = Ways(self.ways.first.kinds, min(count, FIRST_TRIES))
+        self.ways = Ways(self.ways.first.kinds)
         for times_, least in _sizes(times):
             for attempt in range(count):
                 if made == count:
                     return
                 share = (attempt + self.rng.random()) / count
                 target = round(largest * (least + (times_ - least) * share))
-                found = self._grown(max(target, largest + 1 if times > 1 else 2), times, attempt, check, unproven)
+                found = self._grown(max(target, largest + 1 if times > 1 else 2), times, attempt, check)
                 if found is not None:
                     made += 1
                     yield found
@@ -167,10 +126,10 @@ class Grower:
         They are copied with the objects, and can be reached if nothing becomes false; where no try makes such goals,
         they are taken from a state that was reached. This takes far less time than `problems`, which looks for plans.
         """
-        self.ways = Ways(self.ways.first.kinds, UNPROVEN_FIRST_TRIES)
+        self.ways = Ways(self.ways.first.kinds)
         for size in sizes:
             found: Task | None = None
-            for _ in range(UNPROVEN_TRIES):
+            for _ in range(TRIES):
                 made = self._unproven(size, check)
                 if made is None:
                     continue
@@ -219,17 +178,6 @@ class Grower:
                 return draft.to_task(task.name)
         return None
 
-    def vary(self, count: int) -> list[Task]:
-        """Up to `count` tasks with the objects of given ones and another initial state and goal, smallest first."""
-        made: list[Task] = []
-        for _ in range(TRIES * count):
-            if len(made) == count:
-                break
-            found = self._varied(lambda: None)
-            if found is not None:
-                made.append(found.task)
-        return sorted(made, key=lambda task: len(task.objects))
-
     def _varied(self, check: Check) -> Grown | None:
         """A given problem with another initial state or goal; None if this try failed."""
         draft = self.rng.choice(self.drafts).copy()
@@ -238,17 +186,17 @@ class Grower:
 
     # -- one problem -------------------------------------------------------------------------------------------------
 
-    def _grown(self, target: int, times: float, attempt: int, check: Check, unproven: bool) -> Grown | None:
+    def _grown(self, target: int, times: float, attempt: int, check: Check) -> Grown | None:
         smaller = [draft for draft in self.drafts if len(draft) < target]
         if not smaller:
             return self._varied(check) if times <= 1 else None
         way = self.ways.draw(self.rng)
-        found = self._made(way, smaller, target, times, attempt, check, unproven)
+        found = self._made(way, smaller, target, times, attempt, check)
         self.ways.learn(way, proven=found is not None)
         return found
 
     def _made(
-        self, way: Way, smaller: Sequence[Draft], target: int, times: float, attempt: int, check: Check, unproven: bool
+        self, way: Way, smaller: Sequence[Draft], target: int, times: float, attempt: int, check: Check
     ) -> Grown | None:
         """A problem made in some way from one of the smaller given ones; None if this try failed."""
         pool = smaller[-max(1, len(smaller) // 2) :] if times > 1 else smaller
@@ -263,7 +211,7 @@ class Grower:
             return None  # larger, but no more to do
         if attempt % 2:
             self._shake(draft, check)
-        return self._finished(draft, check, unproven=unproven, strict=way != self.ways.first)
+        return self._finished(draft, check, strict=way != self.ways.first)
 
     def _joined(self, pool: Sequence[Draft], target: int, check: Check) -> Grown | None:
         """Given problems joined into one of at most `target` objects; None if no two could be joined.
@@ -297,7 +245,7 @@ class Grower:
         first = self.rng.choice(pool)
         draft = first.copy()
         parts = [(first, {number: number for number in range(len(first))})]
-        for _ in range(max(JOINS, 2 * target // max(1, len(self.drafts[-1])))):
+        for _ in range(2 * target // max(1, len(self.drafts[0]))):
             other = self.rng.choice(self.drafts)
             mapping = join(draft, other, self.rules) if len(draft) + len(other) <= target else None
             if mapping is not None:
@@ -328,18 +276,11 @@ class Grower:
                 check()
                 if not stretch(draft, self.rules, self.rng, kinds, round(1.1 * wanted) - cells):
                     break
-        for kind in sorted(self.ladders.kinds & goals.keys()):
-            wanted = goals.pop(kind)
-            while draft.kind.count(kind) < wanted:
-                if not self.ladders.insert(draft, kind, self.rng, target + target // 10 - len(draft), check):
-                    break
         order = sorted(goals, key=lambda kind: (-inserter.together(draft, kind), kind))
         for kind in order:
             failures = 0
-            while draft.kind.count(kind) < goals[kind] and failures < FAILURES:
+            while draft.kind.count(kind) < goals[kind] and failures < TRIES:
                 failures = 0 if inserter.insert(draft, kind, target + target // 10 - len(draft)) else failures + 1
-        self.tried += inserter.tried
-        self.accepted += inserter.accepted
 
     def _shake(self, draft: Draft, check: Check) -> bool:
         """Whether a walk gave the draft another initial state whose rows were seen."""
@@ -362,7 +303,7 @@ class Grower:
             for relation, arity in enumerate(self.relations.arity)
             if arity and draft.total[relation] and not (self.relations.static[relation] and arity == 1)
         ]
-        for _ in range(EXCHANGES):
+        for _ in range(len(draft)):
             relation = self.rng.choice(relations) if relations else 0
             x = self.rng.randrange(len(draft))
             y = self.rng.choice(draft.objects_of(draft.kind[x]))
@@ -386,7 +327,7 @@ class Grower:
         self._number += 1
         return draft.to_task(f"{draft.task.name}-grown-{self._number}")
 
-    def _finished(self, draft: Draft, check: Check, *, unproven: bool = False, strict: bool = False) -> Grown | None:
+    def _finished(self, draft: Draft, check: Check, *, strict: bool = False) -> Grown | None:
         """The problem with its goal, or one of its shape, and a plan; None if no goal is known to be reachable.
 
         A `strict` problem keeps all of its goals; what cannot be reached says that something was copied badly.
@@ -408,34 +349,28 @@ class Grower:
             elif strict:  # out of reach even if nothing became false
                 self.without_plan += 1
                 return None
-        if not (is_goal and unproven):
-            for reached in (*best, *reversed(walk(task, self.rng, JUMPS, check))):
-                goal = goal_of_state(draft, self.rules, task, reached.state, self.rng)
-                if goal is not None:
-                    draft.set_goal(goal)
-                    return Grown(draft.to_task(task.name), draft.task.name, "reached", reached.actions)
-        if is_goal:
-            plan = self._plans.guided(task, check)
-            if plan is not None:
-                return Grown(task, draft.task.name, "patterned", plan)
-            if unproven:
-                return Grown(task, draft.task.name, "unproven", ())
+        for reached in (*best, *reversed(walk(task, self.rng, JUMPS, check))):
+            goal = goal_of_state(draft, self.rules, task, reached.state, self.rng)
+            if goal is not None:
+                draft.set_goal(goal)
+                return Grown(draft.to_task(task.name), draft.task.name, "reached", reached.actions)
+        plan = self._plans.guided(task, check) if is_goal else None
+        if plan is not None:
+            return Grown(task, draft.task.name, "patterned", plan)
         self.without_plan += 1
         return None
 
     def _has_costs(self, task: Task, check: Check) -> bool:
         """Whether no action of a made problem lacks a cost, as far as that is true of given problems."""
         if self._costs_matter is None:
-            self._costs_matter = all(costs_are_known(draft.task, check) for draft in self.drafts[-SEARCHED:])
+            self._costs_matter = all(costs_are_known(draft.task, check) for draft in self.drafts[-SAMPLED:])
         return not self._costs_matter or costs_are_known(task, check)
 
 
 def _sizes(times: float) -> Iterator[tuple[float, float]]:
-    """Largest and smallest multiples of the given sizes in one round of tries after another."""
-    for share in SHRUNK if times > 1 else SHRUNK[:1] * TRIES:
+    """Largest and smallest multiples of the given sizes in one round of tries after another: from the third one on, the
+    growth is half of that of the round before."""
+    for number in range(TRIES):
+        share = 2.0 ** -max(0, number - 1) if times > 1 else 1.0
         largest = 1 + (times - 1) * share
         yield largest, (max(times / 2, 1.0) if share == 1 else 1.0) if times > 1 else times / 2
-
-
-def _size(entry: Grown) -> int:
-    return len(entry.task.objects)

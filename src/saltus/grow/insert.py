@@ -37,10 +37,6 @@ class Inserter:
         self.check = check
         self.groups = groups
         """Whether an object is copied with all that belongs to it."""
-        self.tried = 0
-        """Copies tried."""
-        self.accepted = 0
-        """Copies that broke no rule."""
         self._together: dict[int, int] = {}
 
     def insert(self, draft: Draft, kind: int, room: int) -> int:
@@ -71,7 +67,6 @@ class Inserter:
         together = group_of(draft, self.rules, original) if self.groups else [original]
         kept = self.rules.chained if self.groups else frozenset()
         while len(together) <= min(MOST_TOGETHER, room):
-            self.tried += 1
             mark = draft.mark()
             is_chain = attempt % 3 == 2 and len(together) == 1 and not self.groups
             chain = self._chain_end(draft, original) if is_chain else None
@@ -83,7 +78,6 @@ class Inserter:
                 draft.undo(mark)
                 return 0
             if not behind and self.rules.fits(draft, mark, new) and not self._too_many(draft, new):
-                self.accepted += 1
                 return len(together)
             draft.undo(mark)
             if not behind:

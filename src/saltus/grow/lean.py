@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from saltus.pddl import Domain
+from saltus.lookahead.supplies import spent_predicates
 from saltus.pddl.structures import Literal
 from saltus.policy.planning import plan_of
 from saltus.policy.tidy import tidied
@@ -20,24 +20,16 @@ from saltus.task import Action, Plan, Task, validate
 from saltus.task.compile import build_task
 
 
-def spent_predicates(domain: Domain) -> frozenset[str]:
-    """Predicates of atoms that actions delete and none adds."""
-    literals = [literal for schema in domain.schemas for effect in schema.effects for literal in effect.literals]
-    added = {literal.predicate for literal in literals if literal.positive}
-    return frozenset(literal.predicate for literal in literals if not literal.positive) - added
-
-
 def supplies(task: Task) -> frozenset[int]:
     """Objects that are used up, and that a problem could have fewer of: no constants, not in the goal, and not tied to
     other objects by static atoms or values of functions, as the cells of a map are."""
-    domain, number = task.domain, task.object_number
-    spent = spent_predicates(domain)
+    domain, number, spent = task.domain, task.object_number, spent_predicates(task)
     found: set[int] = set()
     tied = set(range(len(domain.constants)))
     if not spent:
         return frozenset()
     for predicate, *names in task.problem.initial_atoms(domain):
-        if predicate in spent and len(names) == 1:
+        if task.predicate_number[predicate] in spent and len(names) == 1:
             found.add(number[names[0]])
         if len(names) > 1 and not task.fluent[task.predicate_number[predicate]]:
             tied.update(number[name] for name in names)

@@ -8,20 +8,12 @@ from collections.abc import Callable, Sequence
 from saltus.grow.draft import Draft, Relations
 from saltus.grow.goals import Found, Reached, find_guides, search_goal, search_with_guides
 from saltus.grow.guides import Guide
+from saltus.grow.values import MOST_ACTIONS, SAMPLED, TRIES
 from saltus.policy.relaxed import relaxed_search
 from saltus.task import Action, Task
 
-SEARCHED = 4
-"""Given problems, the largest ones, that searches are tried on: to find guides, and to see what a failure is worth."""
-
 RELAXED_WORK = 400_000_000
 """Work of a search by relaxed plans: a few seconds."""
-
-RELAXED_ACTIONS = 60_000
-"""Most ground actions of a problem that is searched by relaxed plans."""
-
-CLEAR_LEAD = 3
-"""How much more often one search must have been better than the other one, for the other one to be left out."""
 
 Check = Callable[[], None]
 
@@ -46,16 +38,10 @@ class PlanFinder:
         """A plan for a given problem; empty if bounded searches find none."""
         return self.of_given(Draft(self._relations, task), check) or self.guided(task, check) or ()
 
-    def search_is_weak(self, check: Check) -> bool:
-        """Whether searches find no plans for half of the largest given problems."""
-        tried = self._drafts[-SEARCHED:]
-        found = [self.of_task(draft.task, check) for draft in tried]
-        return 2 * sum(bool(plan) for plan in found) <= len(found)
-
     def guided(self, task: Task, check: Check) -> tuple[Action, ...] | None:
         """A plan found with guides, which are chosen when they are first needed."""
         if self._guides is None:
-            self._guides = find_guides(self._drafts[-SEARCHED:], check)
+            self._guides = find_guides(self._drafts[-SAMPLED:], check)
         return search_with_guides(task, self._guides, self._rng.randrange(2**32), check).plan
 
     def search(self, draft: Draft, task: Task, check: Check) -> Found:
@@ -65,12 +51,12 @@ class PlanFinder:
         other one is left out.
         """
         seed = self._rng.randrange(2**32)
-        if self._relaxed_lead >= CLEAR_LEAD:
+        if self._relaxed_lead >= TRIES:
             found = _relaxed(task, check)
             if found.plan is not None or found.best is not None:
                 return found
         counted = search_goal(draft, task, seed, check)
-        if counted.plan is not None or counted.best is None or abs(self._relaxed_lead) >= CLEAR_LEAD:
+        if counted.plan is not None or counted.best is None or abs(self._relaxed_lead) >= TRIES:
             return counted
         relaxed = _relaxed(task, check)
         is_better = _goals_reached(task, relaxed) > _goals_reached(task, counted)
@@ -80,7 +66,7 @@ class PlanFinder:
 
 def _relaxed(task: Task, check: Check) -> Found:
     """What a search by relaxed plans comes by."""
-    found = relaxed_search(task, check, RELAXED_WORK, RELAXED_ACTIONS)
+    found = relaxed_search(task, check, RELAXED_WORK, MOST_ACTIONS)
     return Found(found.plan, None if found.best is None else Reached(found.best, found.way))
 
 

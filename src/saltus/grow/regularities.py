@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from saltus.grow.draft import Draft, Feature, Relations
-from saltus.grow.values import FEW_PAIRS, MANY
+from saltus.grow.values import MANY
 
 Signature = tuple[tuple[int, int, int], ...]
 """Static atoms that contain two objects: relation and positions of the first and the second object."""
@@ -107,7 +107,7 @@ def exact_numbers(drafts: Sequence[Draft]) -> dict[tuple[int, Feature], int]:
     return {
         key: count
         for key, counts in seen.items()
-        if len(counts) == 1 and (count := min(counts)) >= MANY and objects[key] >= FEW_PAIRS
+        if len(counts) == 1 and (count := min(counts)) >= MANY and objects[key] > MANY
     }
 
 
@@ -165,7 +165,7 @@ def pair_signatures(drafts: Sequence[Draft]) -> tuple[dict[tuple[int, int], set[
                     possible[first, second] += own * (own - 1) // 2 if first == second else own * counts[second]
     complete: dict[int, list[int]] = defaultdict(list)
     for (first, second), count in sorted(connected.items()):
-        if FEW_PAIRS <= count == possible[first, second]:
+        if MANY < count == possible[first, second]:
             complete[first].append(second)
             if first != second:
                 complete[second].append(first)

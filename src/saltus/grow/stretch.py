@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from saltus.grow.draft import Atom, Draft, substituted
 from saltus.grow.rules import Rules
-from saltus.grow.values import FEWEST_CELLS
+from saltus.grow.values import MANY
 
 Edge = tuple[int, int]
 Label = tuple[tuple[int, ...], ...]
@@ -44,7 +44,7 @@ def lattice_kinds(drafts: Sequence[Draft]) -> list[frozenset[int]]:
     """Sets of kinds whose objects are lattices in most of the problems that have enough of them."""
     found = []
     for kinds in neighbouring_kinds(drafts):
-        enough = [draft for draft in drafts if sum(kind in kinds for kind in draft.kind) >= FEWEST_CELLS]
+        enough = [draft for draft in drafts if sum(kind in kinds for kind in draft.kind) > MANY]
         good = sum(find_lattice(draft, kinds) is not None for draft in enough)
         if enough and 2 * good > len(enough):
             found.append(kinds)
@@ -89,7 +89,7 @@ def find_lattice(draft: Draft, kinds: frozenset[int]) -> Lattice | None:
     neighbours: dict[int, list[int]] = defaultdict(list)
     for x, y in edges:
         neighbours[x].append(y)
-    if len(neighbours) < FEWEST_CELLS or max(map(len, neighbours.values())) > 8:
+    if max(map(len, neighbours.values()), default=9) > 8:
         return None
     labels = {label for edge, label in edges.items() if label != edges[edge[1], edge[0]]}
     cuts = _directed_cuts(edges, neighbours, labels) if labels else _square_cuts(neighbours)

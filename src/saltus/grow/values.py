@@ -5,27 +5,32 @@ Sizes, and the ways to them, are in `grower.py`; limits count work, never time.
 
 from __future__ import annotations
 
+TRIES = 4
+"""How often something is tried before it is judged: to make a problem of some size, to copy objects of one kind, to
+make problems in one way; and how much more often one search must have been better than another that is left out."""
+
+SAMPLED = 6
+"""Given problems that are looked at more closely: walked in, searched, and asked for costs."""
+
 # -- what given problems have in common --------------------------------------------------------------------------------
 
-MANY = 2
-"""Larger counts are not told apart."""
+ENOUGH_GIVEN = 60
+"""Given problems that are enough to learn from: rules are learned from no more, the largest ones. Where fewer are given
+to learn a policy from, contests make as many similar ones; and lean versions are made of no more."""
 
-FEW_PAIRS = 3
-"""Pairs of two kinds from which on a relation that all of them have counts as complete."""
+MANY = 2
+"""Larger counts are not told apart; and more cases than these make a rule of what is true of all of them."""
 
 MOST_TRIANGLE_ATOMS = 12
 """Objects with more functional atoms have only the first ones checked for triangles."""
-
-FEWEST_CELLS = 4
-"""Lattices have at least so many cells."""
 
 # -- objects and costs -------------------------------------------------------------------------------------------------
 
 MOST_TOGETHER = 40
 """Largest number of objects that are copied together."""
 
-MOST_LISTED = 200_000
-"""Most ground actions that are looked at."""
+MOST_ACTIONS = 60_000
+"""Most ground actions of a problem that are looked at."""
 
 # -- searches for plans ------------------------------------------------------------------------------------------------
 
@@ -34,9 +39,6 @@ MOST_WORK = 40_000_000
 
 MOST_DECISIONS = 2000
 """Most decisions of a search."""
-
-GUIDE_DECISIONS = 300
-"""Most decisions of a search that tries a guide on a given problem."""
 
 DEAD_END_WORK = 200_000
 """Steps and atoms of the test for goals that cannot be reached even if nothing is deleted."""

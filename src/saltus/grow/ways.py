@@ -14,8 +14,7 @@ from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from enum import StrEnum
 
-FIRST_TRIES = 8
-"""Tries of the first way after which it is judged, and of the others before problems are joined."""
+from saltus.grow.values import TRIES
 
 
 class Mode(StrEnum):
@@ -41,10 +40,9 @@ class Way:
 class Ways:
     """The choice of ways, by what came of earlier tries."""
 
-    def __init__(self, kinds: Collection[int], first_tries: int = FIRST_TRIES) -> None:
+    def __init__(self, kinds: Collection[int]) -> None:
         self.first = Way(Mode.OBJECTS, frozenset(kinds))
         """The way that is tried first: all kinds grow."""
-        self.first_tries = max(1, first_tries)
         self.is_first_bad = False
         """Whether the first way seldom led to a plan."""
         self._tries: Counter[Hashable] = Counter()
@@ -85,4 +83,4 @@ class Ways:
 
     def _is_bad(self, name: Hashable) -> bool:
         tries = self._tries[name]
-        return tries >= self.first_tries and self._plans[name] < 0.5 * tries
+        return tries >= TRIES and self._plans[name] < 0.5 * tries

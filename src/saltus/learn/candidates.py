@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from saltus.errors import ConfigurationError
+from saltus.grow.values import ENOUGH_GIVEN
 from saltus.learn.config import Configuration, differences, load_configuration
 from saltus.learn.problems import NEGATIVE_GOALS
+from saltus.learn.values import PART
 from saltus.lookahead.free_moves import find_free_moves
 from saltus.task import Task
 
@@ -32,12 +34,8 @@ CANDIDATES: dict[str, tuple[str, tuple[str, ...]]] = {
 Those that tie rank in this order, small trees first.
 """
 
-MOST_ENCODED = 10_000
-"""Nodes of a tree that the network sees. A limit that large problems run into costs the policy its way: what it learned
-to choose may be what was left out."""
-
 SHARED = (
-    f"play.max_encoded={MOST_ENCODED}",
+    "play.max_encoded=10000",
     "training.larger_problems=12",
     "training.far_problems=4",
     "training.episodes=10000",
@@ -47,7 +45,9 @@ SHARED = (
     "training.curriculum=100",
     "training.lean=true",
 )
-"""What all candidates have in common; runs end by time, or when they solve everything steadily."""
+"""What all candidates have in common; runs end by time, or when they solve everything steadily. The network sees many
+nodes of a tree: a limit that large problems run into costs the policy its way, since what it learned to choose may be
+what was left out."""
 
 CPU = (
     "model.embedding=16",
@@ -60,14 +60,6 @@ CPU = (
     "training.curriculum=300",
 )
 """What they have in common on a CPU, where gradient steps take most of the time."""
-
-FEW_PROBLEMS = 40
-"""With fewer training problems, as many similar ones as `SIMILAR` are made to learn from."""
-
-SIMILAR = 60
-
-LONGEST_VALIDATION = 0.1
-"""Share of the time of a contest that a validation may take; problems not solved by then count as unsolved."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +83,6 @@ class Candidate:
         """Whether dead ends are looked for."""
         return self.configuration.play.dead_ends
 
-    def restarted(self) -> Candidate:
-        """The same candidate with another seed."""
-        return Candidate(f"{self.name}-seed-{self.seed + 1}", self.config, self.settings, self.seed + 1)
-
 
 def shared_settings(tasks: Sequence[Task], device: str, seconds: float = 0.0) -> tuple[str, ...]:
     """What all candidates for some training problems have in common; `device` is cpu or cuda.
@@ -102,12 +90,12 @@ def shared_settings(tasks: Sequence[Task], device: str, seconds: float = 0.0) ->
     `seconds` is the time of the contest; 0 if it is not limited.
     """
     found = [*SHARED, *(CPU if device == "cpu" else ())]
-    found.append(f"training.validation_limit={LONGEST_VALIDATION * seconds:g}")
+    found.append(f"training.validation_limit={PART * seconds:g}")
     found.append(f"training.cost={'costs' if any(task.has_costs for task in tasks) else 'actions'}")
     if any(len(task.goal.negative) for task in tasks):
         found.append(f"{NEGATIVE_GOALS}=true")
-    if len(tasks) < FEW_PROBLEMS:
-        found.append(f"training.generated_problems={SIMILAR}")
+    if len(tasks) < ENOUGH_GIVEN:
+        found.append(f"training.generated_problems={ENOUGH_GIVEN}")
     return tuple(found)
 
 

@@ -2,10 +2,9 @@
 
 Takes a folder of problems; gives the folder of a policy. Every candidate (`candidates.py`) is an ordinary run in
 `candidates/NAME`, trained by jobs in processes of their own. Successive halving: all train for equal shares of the
-time, the better half goes on (`ranking.py`), until one is left. The winner goes on; if it does not solve everything, or
-not steadily, it is also tried with another seed, and the better one is kept. At the end, the policies of all runs that
-are about as good play far larger problems (`final.py`), and the best of these, with the way to play that suits it best,
-is chosen; if it does not solve most of them, another seed is tried.
+time, the better half goes on (`ranking.py`), until one is left, which goes on until it solves everything steadily or
+the time is up. At the end, the policies of all runs that are about as good play far larger problems (`final.py`), and
+the best of these, with the way to play that suits it best, is chosen.
 
     contest.json          what the contest was started with, its rounds, who was dropped, and why the winner won
     policy.safetensors    the best policy so far, of whichever run
@@ -15,7 +14,6 @@ is chosen; if it does not solve most of them, another seed is tried.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,25 +26,30 @@ from typing import Any
 from saltus.errors import InputError, SaltusError, plural
 from saltus.files import WriteError
 from saltus.learn.candidates import Candidate
-from saltus.learn.contest_state import FINAL, HALVING, LAST, LEAST_SHARE, RESTART, WINNER, ContestState, Round
+from saltus.learn.contest_state import (
+    FINAL,
+    HALVING,
+    LEAST_SHARE,
+    STARTUP,
+    WINNER,
+    ContestState,
+    Round,
+    fits,
+    share,
+)
 from saltus.learn.events import ContestEvent
 from saltus.learn.final import Entrant, Placing, entrants_of
 from saltus.learn.folder import RunFolder, wait_until_free
 from saltus.learn.log import read_log
 from saltus.learn.prize import Prize, run_folder
-from saltus.learn.ranking import Standing, halvings, needs_restart, ranked, survivors
+from saltus.learn.ranking import Standing, parts_from, ranked, survivors
 from saltus.learn.run import TIME_LIMIT
 from saltus.learn.train_job import TrainJob, TrainResult
 from saltus.learn.validation import Validation
+from saltus.learn.values import PART
 from saltus.policy import LearnedPolicy
 from saltus.policy.catalogue import RUN_POLICY
 from saltus.process import Finished, LocalRunner, Message, Runner, Stop, run_job
-
-STARTUP = 6.0
-"""Seconds that a job is expected to take before it trains, until that has been measured."""
-
-FINAL_SHARE = 0.1
-"""Part of the time that is kept free for the final; where more is left, it takes up to half of that."""
 
 LONGEST_FINAL = 900.0
 """Most seconds that a final takes."""
@@ -93,8 +96,7 @@ class Contest:
         self.warn = warn
         self._clock = clock
         self._run = run
-        # A final depends on the clock: where episodes are counted, nothing may.
-        self._hold_final = hold_final if state.budget.is_timed else None
+        self._hold_final = hold_final
         self._lock = threading.Lock()
         self._began = clock() - state.used
         self._startup = STARTUP
@@ -168,25 +170,16 @@ class Contest:
     def _plan(self) -> None:
         """Adds the next round, or ends the contest."""
         state, left = self.state, self._left()
-        kinds = [entry.kind for entry in state.rounds]
-        alone = state.contestants[0] if len(state.contestants) == 1 else ""
-        least = self._overhead(state.contestants) + LEAST_SHARE if state.budget.is_timed else 1.0
-        is_stable = alone in state.stable
-        is_lost = bool(state.placings) and not state.placings[0].is_enough
-        if is_stable and not (is_lost and RESTART not in kinds and left >= least):
+        runs = len(state.contestants)
+        least = self._overhead(state.contestants) + LEAST_SHARE
+        if runs == 1 and state.contestants[0] in state.stable:
             self._end(STABLE)
-        elif left < least and kinds:
+        elif left < least and state.rounds:
             self._end(TIME_LIMIT)
-        elif not alone and RESTART not in kinds:
-            self._add_round(HALVING, state.contestants, left, halvings(len(state.contestants)) + 2)
-        elif alone and WINNER not in kinds and alone not in state.finished:
-            self._add_round(WINNER, state.contestants, left, 2)
-        elif alone and RESTART not in kinds and (is_lost or needs_restart(self._standings[alone])):
-            self._add(state.candidate(alone).restarted())
-            goes_on = self.slots > 1 and alone not in state.finished
-            self._add_round(RESTART, state.contestants[not goes_on :], left, 1)
-        elif alone not in state.finished:
-            self._add_round(LAST, state.contestants, left, 1)
+        elif runs > 1:
+            self._add_round(HALVING, state.contestants, left / parts_from(runs))
+        elif state.contestants[0] not in state.finished:
+            self._add_round(WINNER, state.contestants, left)
         else:
             self._end(DONE)
         self._save()
@@ -211,9 +204,9 @@ class Contest:
         return entrants_of(self.standings(), self._prize.checkpoint)
 
     def _final_seconds(self) -> float:
-        """The time for a final."""
+        """The time for a final: its part, or half of what is left where that is more."""
         left = self.state.budget.amount - self._used()
-        return max(0.0, min(left, LONGEST_FINAL, max(FINAL_SHARE * self.state.budget.amount, left / 2)))
+        return max(0.0, min(left, LONGEST_FINAL, max(PART * self.state.budget.amount, left / 2)))
 
     def _play_final(self, current: Round) -> None:
         """Has policies play far larger problems, and makes the best of them the policy of the contest."""
@@ -231,30 +224,23 @@ class Contest:
         self._say("round", f"round {len(self.state.rounds)} is over: {current.scores[0]}")
         self._save()
 
-    def _add(self, candidate: Candidate) -> None:
-        """Adds a candidate to a contest that goes on."""
-        self.state.candidates.append(candidate)
-        self.state.contestants.append(candidate.name)
-        self._look_at(candidate.name)
-
-    def _add_round(self, kind: str, names: Sequence[str], left: float, parts: int) -> None:
-        """Adds a round that takes one of so many equal parts of what is left."""
+    def _add_round(self, kind: str, names: Sequence[str], seconds: float) -> None:
+        """Adds a round that takes so many seconds."""
         active = [name for name in names if name not in self.state.finished]
-        share = self.state.budget.share(left / parts, len(active), self.slots, self._startup)
-        foreseen = max(self._validating.values()) if self.state.budget.is_timed else 0.0
+        each = share(seconds, len(active), self.slots, self._startup)
+        foreseen = max(self._validating.values())
 
         def train_for(name: str) -> float:
             if name not in active:
                 return 0.0
             # A run that has been validated keeps time free for that by itself.
-            return share if self._validating[name] else max(LEAST_SHARE, share - foreseen)
+            return each if self._validating[name] else max(LEAST_SHARE, each - foreseen)
 
         targets = {name: self._used_by[name] + train_for(name) for name in names}
         self.state.rounds.append(Round(kind, targets))
-        text = self.state.rounds[-1].title([name for name in names if self._used_by[name] == 0])
-        amount = f"{share:,.0f} {self.state.budget.symbol}"
-        each = f"; {amount}{' each' if len(active) > 1 else ''}" if active else ""
-        self._say("round", f"round {len(self.state.rounds)}: {text}{each}")
+        text = self.state.rounds[-1].title
+        time_each = f"; {each:,.0f} s{' each' if len(active) > 1 else ''}" if active else ""
+        self._say("round", f"round {len(self.state.rounds)}: {text}{time_each}")
 
     def _play_round(self, current: Round) -> None:
         state = self.state
@@ -282,14 +268,12 @@ class Contest:
         with self._lock:
             before = self._used_by[name]
             self._look_at(name)
-            if state.budget.is_timed:
-                self._startup = max(0.0, seconds - (self._used_by[name] - before))
+            self._startup = max(0.0, seconds - (self._used_by[name] - before))
             current.done.append(name)
             if result.outcome is not None:
                 state.failed[name] = result.summary
                 self.warn(f"{name}: {result.summary}")
-            # Where episodes are counted, a run also ends at its target: that does not finish it.
-            elif result.is_stable or (result.is_finished and state.budget.is_timed):
+            elif result.is_finished:
                 state.finished.append(name)
             if result.is_stable:
                 state.stable.append(name)
@@ -308,10 +292,7 @@ class Contest:
             self._save()
             return
         order = ranked([self._standings[name] for name in playing])
-        # Where hardly anything is solved there is nothing to go by; but time must not run out before there is a winner.
-        before = [entry for entry in state.rounds[:-1] if entry.kind == HALVING]
-        patient = all(entry.dropped for entry in before) and not set(playing) <= set(state.finished)
-        kept = survivors(order, patient=patient, fits=self._fits) if current.kind == HALVING else order[:1]
+        kept = survivors(order, fits=self._fits) if current.kind == HALVING else order[:1]
         names = [entry.name for entry in kept]
         current.dropped = [name for name in state.contestants if name not in names]
         current.scores = [str(entry) for entry in order]
@@ -323,17 +304,15 @@ class Contest:
     # -- runs --------------------------------------------------------------------------------------------------------
 
     def _job(self, candidate: Candidate, target: float, threads: int) -> TrainJob:
-        is_timed = self.state.budget.is_timed
         return TrainJob(
             candidate.name,
             self.state.problems,
             str(self.run_folder(candidate.name)),
             seed=candidate.seed,
             config=candidate.config,
-            settings=(*candidate.settings, *(() if is_timed else (f"training.episodes={round(target)}",))),
-            seconds=target if is_timed else None,
+            settings=candidate.settings,
+            seconds=target,
             grown=str(self.folder / "grown"),
-            yardstick=False,
             device=self.device,
             threads=threads,
         )
@@ -341,7 +320,7 @@ class Contest:
     def _look_at(self, name: str) -> None:
         """Reads from its log how a run stands."""
         log = read_log(RunFolder(self.run_folder(name)).log)
-        self._used_by[name] = log.seconds if self.state.budget.is_timed else float(log.episodes)
+        self._used_by[name] = log.seconds
         self._validating[name] = log.validation_seconds
         candidate = self.state.candidate(name)
         spec = candidate.configuration.training
@@ -375,11 +354,11 @@ class Contest:
     # -- budget and state --------------------------------------------------------------------------------------------
 
     def _used(self) -> float:
-        return self._clock() - self._began if self.state.budget.is_timed else sum(self._used_by.values())
+        return self._clock() - self._began
 
     def _left(self) -> float:
         """What is left of the budget for training and validation."""
-        kept = 0.0 if self._hold_final is None else FINAL_SHARE * self.state.budget.amount
+        kept = 0.0 if self._hold_final is None else PART * self.state.budget.amount
         return self.state.budget.amount - kept - self._used()
 
     def _overhead(self, names: Sequence[str]) -> float:
@@ -388,10 +367,7 @@ class Contest:
 
     def _fits(self, runs: int) -> bool:
         """Whether the time left allows a round of so many runs in which they train at least half of it."""
-        if not self.state.budget.is_timed:
-            return True
-        each = self._left() / (halvings(runs) + 2) / math.ceil(runs / self.slots)
-        return each >= 2 * self._overhead(self.state.contestants)
+        return fits(self._left(), runs, self.slots, self._overhead(self.state.contestants))
 
     def _save(self) -> None:
         with self._lock:

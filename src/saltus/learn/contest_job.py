@@ -18,30 +18,18 @@ from saltus.learn.contest import STABLE
 from saltus.learn.contest_opening import open_contest
 from saltus.learn.contest_state import FILE, Budget
 from saltus.learn.events import ContestEvent
-from saltus.process.train_result import LOG, TrainingJob
+from saltus.learn.train_job import LOG, LearnJob
 from saltus.process.worker import Worker
 
 
 @dataclass(frozen=True)
-class ContestJob(TrainingJob):
-    """One contest: a suite, a seed, a budget. `threads` are those of all its runs together."""
+class ContestJob(LearnJob):
+    """One contest. `threads` are those of all its runs together."""
 
     work: ClassVar[str] = "saltus.learn.contest_job:hold"
-    stops_gently: ClassVar[bool] = True
 
-    suite: str
-    """Name of the suite."""
-    folder: str
-    """Folder of its problems."""
-    out: str
-    """Folder of the contest."""
-    seed: int = 0
-    settings: tuple[str, ...] = ()
-    """Changes to all candidates: `key=value`."""
-    amount: float | None = None
-    """Budget of the contest; None for the default of the device."""
-    unit: str = "seconds"
-    """Unit of the budget."""
+    seconds: float | None = None
+    """Time of the contest; None for the default of the device."""
     slots: int = 1
     """Runs side by side."""
 
@@ -56,7 +44,7 @@ def hold(worker: Worker) -> Mapping[str, Any]:
         out,
         settings=job.settings,
         seed=job.seed,
-        budget=None if job.amount is None else Budget(job.amount, job.unit),
+        budget=None if job.seconds is None else Budget(job.seconds),
         device=job.device,
         threads=None if job.threads is None else max(1, job.threads // job.slots),
         slots=job.slots,
@@ -66,7 +54,7 @@ def hold(worker: Worker) -> Mapping[str, Any]:
 
     def tell(event: ContestEvent) -> None:
         if event.kind != "episode":
-            worker.note(f"{event.used:,.0f} of {event.limit:,.0f} {contest.state.budget.symbol}: {event.text}")
+            worker.note(f"{event.used:,.0f} of {event.limit:,.0f} s: {event.text}")
             worker.send(event.kind, text=event.text)
 
     try:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
-import tempfile
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
@@ -18,15 +16,15 @@ from saltus.errors import ConfigurationError
 from saltus.files import make_folder
 from saltus.learn.candidates import candidates_for, most_able
 from saltus.learn.config import Configuration, load_configuration
-from saltus.learn.contest import FAILED, FINAL_SHARE, STARTUP, Contest, HoldFinal, RunJob
-from saltus.learn.contest_state import Budget, ContestState
-from saltus.learn.final import WAYS_SHARE, Entrant, Placing, Player, hold_final, in_ways
+from saltus.learn.contest import FAILED, Contest, HoldFinal, RunJob
+from saltus.learn.contest_state import STARTUP, Budget, ContestState, fits
+from saltus.learn.final import Entrant, Placing, Player, hold_final, in_ways
 from saltus.learn.folder import NumberedPolicies, RunFolder
-from saltus.learn.larger import final_sizes, final_tasks, grow_tasks, wants_lean
+from saltus.learn.larger import Maker, final_sizes
+from saltus.learn.open import temporary_folder
 from saltus.learn.problems import NEGATIVE_GOALS, Problems, digest_of, listed_problems, load_problems
-from saltus.learn.ranking import halvings
 from saltus.learn.run import TIME_LIMIT
-from saltus.learn.values import VALIDATION_JUMPS
+from saltus.learn.values import PART
 from saltus.model.device import find_device
 from saltus.process import run_job
 from saltus.process.limits import cores
@@ -34,18 +32,6 @@ from saltus.task import find_suite
 
 SECONDS = {"cuda": 600.0, "cpu": 3600.0}
 """Time for a contest where none is given, by device."""
-
-WORTHWHILE = 20.0
-"""Seconds of training in the first round below which fewer candidates are tried."""
-
-GROWING_SHARE = 0.1
-"""Largest share of the time in which problems are grown; those made by then are all."""
-
-GROWING_FINAL = 0.25
-"""Largest share of the time of a final in which problems for it are made."""
-
-MOST_SLOTS = 8
-"""Most runs side by side on a GPU."""
 
 GPU_BYTES = 4 * 2**30
 """Memory of a GPU that a run may need."""
@@ -92,21 +78,19 @@ def open_contest(
         RunFolder(root).check_new()
         problems = problems or load_problems(folder, load_configuration(None, READING))
         limit = budget or Budget(SECONDS[place])
-        in_seconds = limit.is_timed
-        seconds = limit.amount if in_seconds else 0.0
         goals = READING if any(len(task.goal.negative) for task in problems.held_out) else ()
-        candidates = candidates_for(problems.training, place, (*goals, *settings), seed or 0, seconds)
+        candidates = candidates_for(problems.training, place, (*goals, *settings), seed or 0, limit.amount)
         for message in problems.warnings:
             warn(message)
         begun = clock()
-        until = begun + GROWING_SHARE * limit.amount if in_seconds else math.inf
+        until = begun + PART * limit.amount
         make_folder(root)
         make_folder(root / "candidates")
-        for message in grow_tasks(problems, candidates[0].configuration, root / "grown", lambda: clock() >= until):
+        for message in Maker(problems, candidates[0].configuration, root / "grown", lambda: clock() >= until).grow():
             warn(message)
-        used = clock() - begun if in_seconds else 0.0
-        kept = FINAL_SHARE * limit.amount if final or final_sizes(problems) else 0.0
-        left = replace(limit, amount=limit.amount - used - kept)
+        used = clock() - begun
+        kept = PART * limit.amount if final or final_sizes(problems) else 0.0
+        left = limit.amount - used - kept
         tried = affordable(len(candidates), left, slots or slots_for(place, threads, len(candidates)))
         if tried < len(candidates):
             chosen = most_able(candidates, tried)
@@ -152,11 +136,11 @@ def open_numbered_contest(
     Its folder is a temporary one, which is deleted together with the contest: it cannot be resumed. The other arguments
     are those of `open_contest`.
     """
-    output = NumberedPolicies(Path(prefix), warn)
+    policies = NumberedPolicies(Path(prefix))
     files = [Path(path) for path in problems]
     found = listed_problems(Path(domain), files, load_configuration(None, READING))
-    place = Path(tempfile.mkdtemp(prefix="saltus-"))
-    try:
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(temporary_folder()))
         (place / "problems" / "training").mkdir(parents=True)
         shutil.copyfile(domain, place / "problems" / "domain.pddl")
         for number, path in enumerate(files, 1):
@@ -170,14 +154,11 @@ def open_numbered_contest(
             device=device,
             threads=threads,
             problems=found,
-            publish=output.take,
+            publish=policies.take,
             warn=warn,
         )
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
-    weakref.finalize(contest, shutil.rmtree, place, ignore_errors=True)
-    return contest, output
+        weakref.finalize(contest, stack.pop_all().close)
+    return contest, policies
 
 
 def go_on(
@@ -197,8 +178,6 @@ def go_on(
         raise ConfigurationError(f"--resume: the contest's seed is {state.seed}, --seed cannot change it")
     state.problems = str(folder.resolve())
     if budget is not None:
-        if budget.unit != state.budget.unit:
-            raise ConfigurationError(f"--resume: the contest counts {state.budget.unit}, not {budget.unit}")
         if state.ended_by == TIME_LIMIT and budget.amount > state.budget.amount:
             state.ended_by = ""
         state.budget = budget
@@ -221,16 +200,15 @@ def final_for(
     """
     if not final_sizes(problems):
         return None
-    spec = configuration.training
     fixed = [setting.partition("=")[0].strip().removeprefix("play.") for setting in settings]
 
     def hold(entrants: Sequence[Entrant], seconds: float, tell: Callable[[str], None]) -> list[Placing]:
-        until = time.monotonic() + seconds
-        grown_by = time.monotonic() + GROWING_FINAL * seconds
-        tasks = final_tasks(problems, grown, lambda: time.monotonic() >= grown_by)
-        play = Player(device, threads, VALIDATION_JUMPS, spec.cost)
-        is_lean = wants_lean(problems, configuration)
-        left = (1 - WAYS_SHARE) * (until - time.monotonic())
+        # At most a third makes problems; half of the rest is for choosing policies, and half for ways to play.
+        until, grown_by = time.monotonic() + seconds, time.monotonic() + seconds / 3
+        made = Maker(problems, configuration, grown, lambda: time.monotonic() >= grown_by)
+        tasks, is_lean = made.final(), made.wants_lean
+        play = Player(device, threads, configuration.training.cost)
+        left = (until - time.monotonic()) / 2
         found = hold_final(entrants, tasks, left, play, is_lean=is_lean, tell=tell)
         others = in_ways(found, entrants, fixed)
         chosen = hold_final(others, tasks, until - time.monotonic(), play, is_lean=is_lean, tell=tell) if others else []
@@ -240,12 +218,9 @@ def final_for(
     return hold
 
 
-def affordable(candidates: int, budget: Budget, slots: int) -> int:
+def affordable(candidates: int, seconds: float, slots: int) -> int:
     """How many candidates to try so that each trains for a worthwhile time in the first round: all, half, …, or 1."""
-    while candidates > 1 and budget.is_timed:
-        first = budget.amount / (halvings(candidates) + 2)
-        if budget.share(first, candidates, slots, STARTUP) >= WORTHWHILE:
-            break
+    while candidates > 1 and not fits(seconds, candidates, slots, STARTUP):
         candidates = (candidates + 1) // 2
     return candidates
 
@@ -255,5 +230,5 @@ def slots_for(device: str, threads: int | None, candidates: int) -> int:
     slots = max(1, cores() // (threads or 1))
     if device == "cuda":
         free, _ = torch.cuda.mem_get_info()
-        slots = min(slots, MOST_SLOTS, max(1, free // GPU_BYTES))
+        slots = min(slots, max(1, free // GPU_BYTES))
     return max(1, min(slots, candidates))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,23 @@ from saltus.files import SETTINGS_BYTES, read_whole, write_whole
 from saltus.learn.candidates import Candidate
 from saltus.learn.config import saved_settings
 from saltus.learn.final import Placing
+from saltus.learn.ranking import parts_from
 from saltus.model.schema import read_spec
 from saltus.model.tensor_file import DamageError, parse_json
 
 FILE = "contest.json"
 VERSION = 2
 """In version 1, ways to play were runs of their own."""
-UNITS = ("seconds", "episodes")
-HALVING, WINNER, RESTART, LAST, FINAL = "halving", "winner", "restart", "last", "final"
-KINDS = (HALVING, WINNER, RESTART, LAST, FINAL)
+SECONDS = "seconds"
+"""The unit of time in the file."""
+HALVING, WINNER, FINAL = "halving", "winner", "final"
+KINDS = (HALVING, WINNER, FINAL)
+OLDER_KINDS = {"restart": WINNER, "last": WINNER}
+"""Kinds of rounds that earlier versions had, in which the winner went on, alone or beside its like with another seed;
+and what they are now."""
+
+STARTUP = 10.0
+"""Seconds that a job is expected to take before it trains, until that has been measured."""
 
 LEAST_SHARE = 1.0
 """Shortest time, in seconds, for which it is worth starting a run once more."""
@@ -35,31 +43,22 @@ LEAST_SHARE = 1.0
 
 @dataclass(frozen=True)
 class Budget:
-    """What a contest may use: seconds by the clock, or episodes of all its runs together."""
+    """The time of a contest."""
 
     amount: float
-    unit: str = "seconds"
+    unit: str = SECONDS
 
-    @property
-    def symbol(self) -> str:
-        """The unit behind a number."""
-        return "s" if self.is_timed else self.unit
 
-    @property
-    def is_timed(self) -> bool:
-        """Whether it is in seconds."""
-        return self.unit == "seconds"
+def share(seconds: float, runs: int, slots: int, startup: float) -> float:
+    """What each of some runs gets of the seconds for all of them, which pass for as many runs at a time as there are
+    slots; every run takes some to start."""
+    return max(LEAST_SHARE, seconds / math.ceil(runs / slots) - startup) if runs else 0.0
 
-    def share(self, amount: float, runs: int, slots: int, startup: float) -> float:
-        """What each of some runs gets of an amount that is for all of them.
 
-        Seconds pass for as many runs at a time as there are slots, and every run takes some to start.
-        """
-        if runs == 0:
-            return 0.0
-        if not self.is_timed:
-            return max(1.0, amount // runs)
-        return max(LEAST_SHARE, amount / math.ceil(runs / slots) - startup)
+def fits(seconds: float, runs: int, slots: int, overhead: float) -> bool:
+    """Whether so many seconds allow a round of so many runs, those that follow it considered, in which they train at
+    least half of their time; `overhead` is what a run needs besides."""
+    return seconds / parts_from(runs) / math.ceil(runs / slots) >= 2 * overhead
 
 
 @dataclass
@@ -67,9 +66,8 @@ class Round:
     """Some runs that train, each up to a target."""
 
     kind: str
-    """halving: all train, and the better half goes on; winner: the winner trains; restart: it is tried with another
-    seed; last: the best trains on; final: policies play far larger problems, each in several ways, and nobody
-    trains."""
+    """halving: all train, and the better half goes on; winner: the winner trains; final: policies play far larger
+    problems, each in several ways, and nobody trains."""
     targets: dict[str, float]
     """What each run may have used at the end of the round, in all; by name."""
     done: list[str] = field(default_factory=list)
@@ -79,14 +77,11 @@ class Round:
     scores: list[str] = field(default_factory=list)
     """How all runs of the round stood at its end, best first."""
 
-    def title(self, new: Sequence[str]) -> str:
-        """What happens in it, for people to read; `new` are the runs that have not begun."""
-        names = list(self.targets)
-        if self.kind == HALVING:
-            return f"{plural(len(names), 'candidate')}: {', '.join(names)}"
-        if self.kind == RESTART:
-            return f"{', '.join(new)}: another try, since the winner is unsteady or does not solve everything"
-        return f"{names[0]} goes on"
+    @property
+    def title(self) -> str:
+        """What happens in it, for people to read."""
+        names = ", ".join(self.targets)
+        return f"{plural(len(self.targets), 'candidate')}: {names}" if self.kind == HALVING else f"{names} goes on"
 
 
 @dataclass
@@ -102,7 +97,7 @@ class ContestState:
     contestants: list[str]
     """Candidates that have not been dropped."""
     used: float = 0.0
-    """How much of the budget has been used."""
+    """Seconds that have been used."""
     rounds: list[Round] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
     """Runs that have ended by themselves."""
@@ -128,7 +123,7 @@ class ContestState:
         """How the contest on the problems of that name ended, after how much."""
         why = f"stopped by {stopped_by}" if stopped_by else f"done: {self.ended_by}"
         tried = f"{plural(len(self.rounds), 'round')} of {plural(len(self.candidates), 'run')}"
-        return f"{name}: {why}, after {tried} and {self.used:,.0f} {self.budget.symbol}"
+        return f"{name}: {why}, after {tried} and {self.used:,.0f} s"
 
     def write(self, folder: Path) -> None:
         """Writes `contest.json`."""
@@ -151,9 +146,11 @@ class ContestState:
                 if entry.name not in values:
                     raise DamageError(f"{entry.name}: missing")
             state = read_spec(cls, values, "contest")
+            for one in state.rounds:
+                one.kind = OLDER_KINDS.get(one.kind, one.kind)
             _check(state)
             state.settings = saved_settings(state.settings)
-            state.candidates = [replace(one, settings=tuple(saved_settings(one.settings))) for one in state.candidates]
+            state.candidates = [replace(own, settings=tuple(saved_settings(own.settings))) for own in state.candidates]
         except DamageError as error:
             raise InputError(f"{path}: damaged: {error}") from error
         except ConfigurationError as error:
@@ -189,7 +186,7 @@ def from_older(values: dict[str, Any]) -> dict[str, Any]:
             **values,
             "candidates": [newer_candidate(entry) for entry in values["candidates"] if not starts[entry["name"]]],
             "contestants": list(dict.fromkeys(map(first, values["contestants"]))),
-            "rounds": [newer_round(entry) for entry in values["rounds"] if entry["kind"] in KINDS],
+            "rounds": [newer_round(entry) for entry in values["rounds"] if entry["kind"] in (*KINDS, *OLDER_KINDS)],
             "finished": trained(values["finished"]),
             "stable": trained(values["stable"]),
             "failed": {name: reason for name, reason in values["failed"].items() if not starts.get(name)},
@@ -218,5 +215,5 @@ def _check(state: ContestState) -> None:
     for entry in state.rounds:
         if entry.kind not in KINDS:
             raise DamageError(f"rounds: kind is {entry.kind!r}, expected one of {', '.join(KINDS)}")
-    if state.budget.unit not in UNITS or not state.budget.amount > 0:
-        raise DamageError(f"budget: expected more than 0 {' or '.join(UNITS)}")
+    if state.budget.unit != SECONDS or not state.budget.amount > 0:
+        raise DamageError(f"budget: expected more than 0 {SECONDS}")

@@ -30,6 +30,5 @@ class Curriculum:
         return max(by_time, self.pace)
 
     def learn(self, success: float) -> None:
-        """Takes account of the share of an episode's rollouts that reached the goal; of their parts, where a policy
-        sees few goals at a time."""
+        """Takes account of the share of an episode's rollouts that reached the goal."""
         self.pace = min(1.0, max(FIRST_SHARE, self.pace + GAIN * (success - ENOUGH)))

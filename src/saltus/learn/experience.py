@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from saltus.learn.config import TrainingSpec
 from saltus.learn.values import COST_PER_JUMP
 from saltus.lookahead import JUMPS, JumpCost, PlaySpec, TreeSpec, lookahead
 from saltus.lookahead.cost import mean_cost
-from saltus.policy import Admissible, Boltzmann, Ending, Policy, Rollout, play, run_rollouts
+from saltus.policy import Admissible, Boltzmann, Ending, Policy, play, run_rollouts
 from saltus.policy.rollout import Decision
 from saltus.policy.search import JumpSearch, SearchNode
 from saltus.task import Goal, State, Task
@@ -91,38 +91,21 @@ def collect(
 ) -> list[Trajectory]:
     """Trajectories of one rollout per number of a task, run in parallel with Boltzmann exploration.
 
-    A policy that sees few goals at a time makes
-    several one after the other, each to the goals that it saw then. `check` is called before every jump; what it raises
-    ends them all.
+    `check` is called before every jump; what it raises ends them all.
     """
     explorer = Boltzmann(temperature, rng)
     rollouts = [play(policy, task, explorer=explorer) for task in (tasks[number] for number in numbers)]
     found = [
-        [Trajectory(number, rollout.situation.goal, [rollout.state], None, [])]
+        Trajectory(number, tasks[number].goal, [rollout.state], None, [])
         for number, rollout in zip(numbers, rollouts, strict=True)
     ]
     for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
-            if step.tree.goal is not found[i][-1].goal:
-                found[i].append(Trajectory(numbers[i], step.tree.goal, [step.state], None, []))
-            found[i][-1].states.append(step.successor)
-            found[i][-1].costs.append(cost.of(step.tree, step.node))
+            found[i].states.append(step.successor)
+            found[i].costs.append(cost.of(step.tree, step.node))
         if rollouts and max(rollout.jumps for rollout in rollouts) >= horizon:
             break
-    return [
-        replace(part, ending=_ending_of(part, rollout, is_last=part is parts[-1]))
-        for rollout, parts in zip(rollouts, found, strict=True)
-        for part in parts
-    ]
-
-
-def _ending_of(part: Trajectory, rollout: Rollout, *, is_last: bool) -> Ending | None:
-    """How a part of a rollout ended: what it saw of the goal is reached if it holds, unless the rollout ended in a dead
-    end there."""
-    ending = rollout.ending if is_last else None
-    if ending in (Ending.DEAD_END, Ending.PROVEN_DEAD_END):
-        return ending
-    return Ending.SOLVED if part.goal.holds(part.states[-1]) else ending
+    return [replace(entry, ending=rollout.ending) for entry, rollout in zip(found, rollouts, strict=True)]
 
 
 def search(
@@ -132,25 +115,18 @@ def search(
     decisions: int,
     cost: JumpCost = JUMPS,
     check: Callable[[], None] = lambda: None,
-    *,
-    goal: Goal | None = None,
-    state: State | None = None,
 ) -> Trajectory | None:
     """A trajectory to the goal, found by a best-first search over jumps with at most this many decisions; or None.
 
-    It begins in `state` (default: in the initial state) and reaches `goal` (default: the task's) without running into a
-    dead end of the task's. `check` is called after every decision and every dead end; what it raises ends the search.
+    `check` is called after every decision and every dead end; what it raises ends the search.
     """
     tested = Admissible(task, task.goal, policy.play_spec)
-    found = JumpSearch(policy, task, goal=goal, tested=tested)
-    first = [] if state is None else [found.expand(state, None, ())]
-    for node, decision in islice(_checked(chain(first, found.pieces()), check), decisions):
+    found = JumpSearch(policy, task, tested=tested)
+    for node, decision in islice(_checked(found.pieces(), check), decisions):
         tree = decision.tree
         last = tree.nearest_goal
         if found.solution is not None and last is not None:
             states, costs = [tree.state_of(last)], [cost.of(tree, last)]
-            if goal is not None and tested.is_avoided(states[0]):
-                return None
             step: SearchNode | None = node
             while step is not None:
                 states.append(step.state)

@@ -6,8 +6,8 @@ minutes. So goals of these problems are copied with their objects, and not known
 is solvable, and policies that do not solve it fall behind.
 
 Entrants are first the policies of all validations, of all runs, that solved about as many problems as the best one.
-They play one problem after another, small ones first, and an entrant that has fallen behind plays no more, nor do the
-last ones where problems take long. A problem on which all of them ran out of time does not count. Where something is
+They play one problem after another, small ones first; an entrant that has fallen behind plays no more, nor do the
+last ones where a problem takes long. A problem on which all of them ran out of time does not count. Where something is
 used up, the plan of the first that solves a problem gives another one, with nothing to spare. Then the best of them
 play once more, in several ways (`WAYS`): with less in sight, or with more care. How a policy plays is chosen here.
 """
@@ -17,20 +17,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from saltus.errors import SaltusError, plural
 from saltus.grow.lean import lean
-from saltus.learn.ranking import Standing, length, problems, solved
-from saltus.learn.validation import Validation, jump_limit
-from saltus.policy import Ending, LearnedPolicy, play, run_rollouts
+from saltus.learn.ranking import ABOUT_AS_SHORT, FEW, Standing
+from saltus.learn.validation import Validation, roll_out
+from saltus.policy import Ending, LearnedPolicy
 from saltus.task import Action, Task
-
-NEAR = 0.05
-"""Share of the problems by which an entrant may solve fewer than the best policy."""
 
 MOST_ENTRANTS = 16
 
@@ -46,35 +42,19 @@ every role, one missing goal at a time, both, and jumps that shut off other goal
 ORDERS = {"goals_in_sight", "frozen_goals"}
 """Keys of these that exclude each other."""
 
-IN_WAYS = 2
-"""How many of the best policies play in these ways."""
-
-WAYS_SHARE = 0.4
-"""Least share of the time of a final that is kept for these ways."""
-
-SLIPS = 1
-"""Problems by which an entrant may be behind the first one without being left out."""
+BEST = 2
+"""How many of the best play every problem, however long it takes, and how many of them play in these ways. An entrant
+that is as many problems behind the first one plays no more."""
 
 PATIENCE = 4.0
 """Multiple of the shortest time in which a problem was solved that other entrants get for it, and at least a second."""
 
-UNSOLVED_SHARES = 1 / 8, 1 / 24
-"""Shares of the time left that an entrant gets for a problem that nobody has solved: the first ones, and all others."""
-
-LEAST_PLAYING = 2
-"""Entrants that play every problem, however long it takes."""
-
 PROBLEM_SHARE = 1 / 3
-"""Share of the time left that further entrants may take for a problem that somebody has solved."""
-
-ABOUT_AS_SHORT = 1.1
-"""Factor up to which plans count as about as short as the shortest ones."""
+"""Share of the time left after which nobody else begins to play a problem; as long as nobody has solved it, each gets
+half of what is left of that."""
 
 FASTER = 2.0
 """How many times as fast an entrant must be to win with plans about as short as the shortest ones."""
-
-ENOUGH = 0.75
-"""Share of the problems that the winner must solve for a contest to be content with it."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +106,6 @@ class Placing:
         """Share of the problems that it solved."""
         return self.solved / self.problems if self.problems else 0.0
 
-    @property
-    def is_enough(self) -> bool:
-        """Whether it solved so many that a contest can be content with it."""
-        return self.solved > 0 and self.share >= ENOUGH
-
     def __str__(self) -> str:
         policy = ", ".join((f"{self.run}, episode {self.episode}", *self.play))
         plans = f"plans of length {self.length:,.0f}, {self.seconds:,.1f} s"
@@ -153,14 +128,17 @@ def entrants_of(
 
     def entrant(standing: Standing, validation: Validation) -> Entrant:
         path = checkpoint(standing.name, validation.episode)
-        return Entrant(standing.name, validation.episode, path, solved(validation), length(validation, standing.unit))
+        total = validation.total
+        return Entrant(standing.name, validation.episode, path, total.solved, total.length(standing.unit))
 
-    firsts = [entrant(entry, entry.best) for entry in known if entry.best is not None and solved(entry.best) >= least]
+    firsts = [
+        entrant(entry, entry.best) for entry in known if entry.best is not None and entry.best.total.solved >= least
+    ]
     rest = [
         entrant(entry, validation)
         for entry in known
         for validation in entry.validations
-        if validation is not entry.best and solved(validation) >= least
+        if validation is not entry.best and validation.total.solved >= least
     ]
     found = [entry for entry in firsts if entry.path.is_file()][:most]
     others = [entry for entry in rest if entry.path.is_file()]
@@ -174,14 +152,14 @@ def is_entrant(standings: Sequence[Standing], run: str, episode: int) -> bool:
     """Whether the policy as of a validation of a run is good enough for a final."""
     least = _least(standings)
     validations = [validation for entry in standings if entry.name == run for validation in entry.validations]
-    return any(entry.episode == episode and solved(entry) >= least for entry in validations)
+    return any(entry.episode == episode and entry.total.solved >= least for entry in validations)
 
 
 def _least(standings: Sequence[Standing]) -> int:
     """How many problems a policy must have solved to be good enough for a final."""
-    found = [entry.best for entry in standings if entry.best is not None]
-    best, total = max(map(solved, found), default=0), max(map(problems, found), default=0)
-    return max(1, best - math.floor(NEAR * total))
+    found = [entry.best.total for entry in standings if entry.best is not None]
+    best, most = (max((getattr(total, name) for total in found), default=0) for name in ("solved", "problems"))
+    return max(1, best - math.floor(FEW * most))
 
 
 def in_ways(placings: Sequence[Placing], entrants: Sequence[Entrant], fixed: Sequence[str] = ()) -> list[Entrant]:
@@ -190,7 +168,7 @@ def in_ways(placings: Sequence[Placing], entrants: Sequence[Entrant], fixed: Seq
     by_name = {(entry.run, entry.episode): entry for entry in entrants}
     kept = {*fixed, *(ORDERS if ORDERS & set(fixed) else ())}
     ways = [(), *(way for way in WAYS if not any(setting.partition("=")[0] in kept for setting in way))]
-    best = [by_name[entry.run, entry.episode] for entry in placings[:IN_WAYS] if entry.solved]
+    best = [by_name[entry.run, entry.episode] for entry in placings[:BEST] if entry.solved]
     return [replace(entrant, play=way) for entrant in best for way in ways]
 
 
@@ -216,7 +194,7 @@ def hold_final(
     while queue and clock() < until:
         task, may_be_lean = queue.pop(0)
         played = _play_all(left, task, until, play, clock, tell)
-        if len(played) < min(len(left), LEAST_PLAYING):
+        if len(played) < min(len(left), BEST):
             break
         if all(entry.is_late for entry in played.values()):
             is_any_late = True
@@ -224,7 +202,7 @@ def hold_final(
             continue
         count += 1
         for entrant, result in played.items():
-            records[entrant].add(count, result)
+            records[entrant].played[count] = result
         winners = [entrant for entrant, result in played.items() if result.plan is not None]
         tell(f"{task.name}, {plural(len(task.objects), 'object')}: solved by {len(winners)} of {len(played)}")
         if is_lean and may_be_lean and winners:
@@ -232,7 +210,7 @@ def hold_final(
             if found is not None:
                 queue.insert(0, (found[0], False))
         most = max(records[entrant].solved for entrant in played)
-        left = [entrant for entrant in played if records[entrant].solved >= most - SLIPS]
+        left = [entrant for entrant in played if records[entrant].solved > most - BEST]
         left.sort(key=lambda entrant: -records[entrant].solved)
     if not count and not is_any_late:
         return []
@@ -249,16 +227,16 @@ def _play_all(
 ) -> dict[Entrant, Played]:
     """What came of a problem: of all entrants, or of the first ones if it would take the others too long."""
     played: dict[Entrant, Played] = {}
+    begun = clock()
+    end = begun + PROBLEM_SHARE * (until - begun)
     for entrant in entrants:
-        fastest = min((entry.seconds for entry in played.values() if entry.plan is not None), default=math.inf)
-        rest = until - clock()
-        is_slow = math.inf > fastest * len(played) > PROBLEM_SHARE * rest
-        if rest <= 0 or (is_slow and len(played) >= LEAST_PLAYING):
+        now = clock()
+        if now >= until or (now >= end and len(played) >= BEST):
             break
-        unsolved = UNSOLVED_SHARES[len(played) >= LEAST_PLAYING] * rest
-        limit = unsolved if fastest == math.inf else max(1.0, PATIENCE * fastest)
+        fastest = min((entry.seconds for entry in played.values() if entry.plan is not None), default=math.inf)
+        limit = max(0.0, end - now) / 2 if fastest == math.inf else max(1.0, PATIENCE * fastest)
         try:
-            played[entrant] = play(entrant, task, min(limit, rest))
+            played[entrant] = play(entrant, task, min(limit, until - now))
         except (SaltusError, OSError, MemoryError, RuntimeError) as error:  # of PyTorch: RuntimeError
             tell(f"{entrant.run}, episode {entrant.episode}: {task.name} cannot be played: {error}")
             played[entrant] = Played(None, 0.0, 0.0)
@@ -271,9 +249,6 @@ class _Record:
 
     entrant: Entrant
     played: dict[int, Played] = field(default_factory=dict)
-
-    def add(self, number: int, result: Played) -> None:
-        self.played[number] = result
 
     @property
     def plans(self) -> dict[int, Played]:
@@ -306,8 +281,7 @@ def _ranked(records: Sequence[_Record]) -> list[_Record]:
         return sum(entry.played[number].seconds for number in shared)
 
     tied.sort(key=total)
-    short = [entry for entry in tied if total(entry) <= ABOUT_AS_SHORT * total(tied[0])]
-    fastest = min(short, key=seconds)
+    fastest = min((entry for entry in tied if total(entry) <= ABOUT_AS_SHORT * total(tied[0])), key=seconds)
     first = fastest if FASTER * seconds(fastest) <= seconds(tied[0]) else tied[0]
     return [first, *(entry for entry in (*tied, *order[len(tied) :]) if entry is not first)]
 
@@ -315,10 +289,9 @@ def _ranked(records: Sequence[_Record]) -> list[_Record]:
 class Player:
     """Plays problems with policies from files, greedily, as validations do."""
 
-    def __init__(self, device: str, threads: int, least_jumps: int, unit: str) -> None:
+    def __init__(self, device: str, threads: int, unit: str) -> None:
         self.device = device
         self.threads = threads
-        self.least_jumps = least_jumps
         self.unit = unit
         """What lengths count: actions or costs."""
         self._policy: tuple[Path, LearnedPolicy] | None = None
@@ -328,26 +301,12 @@ class Player:
         policy = self._load(entrant.path)
         policy = policy.playing(policy.play_spec.changed(entrant.play))
         begun = time.monotonic()
-        rollout = play(policy, task)
-        most = jump_limit(task, self.least_jumps)
-        actions: list[Action] = []
-
-        def check() -> None:
-            if time.monotonic() - begun >= seconds:
-                raise _Late
-
-        with suppress(_Late):
-            for steps in run_rollouts(policy, [rollout], check):
-                for _, step in steps:
-                    actions += step.actions
-                if rollout.ending is None and rollout.jumps >= most:
-                    rollout.ending = Ending.STUCK
+        (rolled,) = roll_out(policy, [task], until=begun + seconds)
         took = time.monotonic() - begun
-        if rollout.ending is not Ending.SOLVED:
-            return Played(None, 0.0, took, is_late=rollout.ending is None)
-        costs = self.unit == "costs" and task.has_costs
-        total = sum(task.action_cost(action) for action in actions) if costs else float(len(actions))
-        return Played(tuple(actions), total, took)
+        if rolled.ending is not Ending.SOLVED:
+            return Played(None, 0.0, took, is_late=rolled.ending is None)
+        total = rolled.cost_of(task) if self.unit == "costs" else float(len(rolled.actions))
+        return Played(tuple(rolled.actions), total, took)
 
     def _load(self, path: Path) -> LearnedPolicy:
         if self._policy is None or self._policy[0] != path:
@@ -355,7 +314,3 @@ class Player:
             policy.threads = self.threads
             self._policy = path, policy
         return self._policy[1]
-
-
-class _Late(Exception):  # noqa: N818 (no error, and never seen outside of this module)
-    """Raised inside of a rollout when its time is up."""

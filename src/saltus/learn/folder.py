@@ -5,7 +5,6 @@
     state.safetensors      the whole run as of the last save: weights, optimiser, replay, random generators
     checkpoints/NNNN.safetensors    the policy as of every validation
     policy.safetensors     the best of them
-    events.out.tfevents…   for TensorBoard, if it is installed
 
 Nothing is pickled. A resumed run drops the log lines written after its last save and writes them again. Only one
 process at a time trains in a folder.
@@ -30,7 +29,7 @@ from saltus.errors import ConfigurationError, InputError, SaltusError
 from saltus.files import SETTINGS_BYTES, WriteError, lock, make_folder, read_whole, write_whole
 from saltus.learn.config import Configuration, plain_values, saved_configuration
 from saltus.learn.events import Event
-from saltus.learn.log import log_entry, scalars
+from saltus.learn.log import log_entry
 from saltus.learn.saved_state import checksum, seconds, whole
 from saltus.learn.trainer import Trainer
 from saltus.model.description import training_seconds
@@ -95,11 +94,10 @@ class RunFolder:
 
     path: Path
     warn: Callable[[str], None] = lambda message: None
-    written: int = 0
-    """How often a better policy was saved."""
+    publish: Callable[[Path], None] = lambda path: None
+    """Called with the file of every better policy."""
     unsaved: dict[str, str] = field(default_factory=dict)
     """What could not be written, the state or the policy, and why; empty if all is saved."""
-    _writer: Any = field(default=None, repr=False)
     _held: int | None = field(default=None, repr=False)
 
     @property
@@ -176,7 +174,7 @@ class RunFolder:
     # -- log ---------------------------------------------------------------------------------------------------------
 
     def append(self, event: Event, seconds: float) -> None:
-        """Adds an event to the log and to TensorBoard's."""
+        """Adds an event to the log."""
         line = json.dumps({**log_entry(event), "elapsed": round(seconds, 3)}).encode() + b"\n"
         try:
             with self.log.open("ab", buffering=0) as file:
@@ -184,33 +182,11 @@ class RunFolder:
                 if written != len(line):  # a full disk: half a line would spoil the next one
                     file.truncate(file.tell() - written)
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            if self._writer is not None:
-                for name, value in scalars(event).items():
-                    self._writer.add_scalar(name, value, event.episode)
-                self._writer.flush()
         except OSError as error:
             self.warn(f"{self.log}: a line is lost: {error.strerror or error}")
 
-    def open_tensorboard(self, episode: int) -> None:
-        """Starts to write TensorBoard events after an episode, if TensorBoard is installed."""
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            return
-        make: Any = SummaryWriter
-        try:
-            self._writer = make(str(self.path), purge_step=episode + 1)
-        except OSError as error:
-            self.warn(f"no TensorBoard events: {error.strerror or error}")
-
     def close(self) -> None:
-        """Closes TensorBoard's file and lets other processes train in the folder."""
-        if self._writer is not None:
-            try:
-                self._writer.close()
-            except OSError as error:
-                self.warn(f"TensorBoard events are lost: {error.strerror or error}")
-            self._writer = None
+        """Lets other processes train in the folder."""
         if self._held is not None:
             os.close(self._held)
             self._held = None
@@ -278,17 +254,29 @@ class RunFolder:
 
     # -- policies ----------------------------------------------------------------------------------------------------
 
-    def begin(self, trainer: Trainer) -> None:
-        """Prepares the folder for a run that trains from now on."""
-        self.restore_best(trainer)
-        self.open_tensorboard(trainer.episode)
-
     def keep(self, trainer: Trainer, record: Mapping[str, Any], *, is_best: bool) -> None:
         """Saves the current policy as a checkpoint, and as the policy of the run if it is the best."""
-        save_policy_of(trainer, self.checkpoint(trainer.episode), record, self.warn)
-        if is_best and save_policy_of(trainer, self.policy, record, self.warn):
-            self.written += 1
+        self._save_policy(trainer, self.checkpoint(trainer.episode), record)
+        if is_best and self._save_policy(trainer, self.policy, record):
             self.unsaved.pop("policy", None)
+            try:
+                self.publish(self.policy)
+            except (WriteError, OSError) as error:
+                self.warn(f"policy not saved: {error}")
+
+    def _save_policy(self, trainer: Trainer, path: Path, record: Mapping[str, Any]) -> bool:
+        """Saves the current policy; whether that went well."""
+        specs = trainer.configuration
+        domain = trainer.tasks[0].domain
+        file = PolicyFile.of(
+            trainer.learner.player, domain, specs.encoding, specs.lookahead, record, trainer.cost, specs.play
+        )
+        try:
+            save_policy(path, file)
+        except SaltusError as error:
+            self.warn(f"policy not saved: {error}")
+            return False
+        return True
 
     def restore_best(self, trainer: Trainer) -> None:
         """Makes the best checkpoint the policy where another one is: a disk was full, or a kill lost some episodes."""
@@ -332,32 +320,23 @@ def wait_until_free(path: Path, seconds: float = 60.0) -> None:
 
 
 class NumberedPolicies:
-    """The output of a run that leaves nothing but policies: every better one is the next of PREFIX.1, PREFIX.2, …
+    """What is left of a run that leaves nothing but policies: every better one is the next of PREFIX.1, PREFIX.2, …
 
     Numbers go on from those of earlier runs, since planners take the highest.
     """
 
-    def __init__(self, prefix: Path, warn: Callable[[str], None]) -> None:
+    def __init__(self, prefix: Path) -> None:
         if not prefix.parent.is_dir():
             raise WriteError(f"{prefix.parent}: no such folder to write the policies to")
-        self.path = prefix.parent
         self.prefix = prefix
-        self.warn = warn
         self.before = max((int(path.suffix[1:]) for path in numbered_files(prefix)), default=0)
         self.written = 0
         """Policies saved so far."""
-        self.unsaved: dict[str, str] = {}
-        """There is no state to save."""
 
     @property
     def policy(self) -> Path:
         """The last policy; while there is none, the file of the first one."""
         return self._file(max(1, self.written))
-
-    def keep(self, trainer: Trainer, record: Mapping[str, Any], *, is_best: bool) -> None:
-        """Saves the current policy under the next number if it is the best."""
-        if is_best:
-            self.written += save_policy_of(trainer, self._file(self.written + 1), record, self.warn)
 
     def take(self, path: Path) -> None:
         """Saves the policy in a file under the next number."""
@@ -366,38 +345,3 @@ class NumberedPolicies:
 
     def _file(self, number: int) -> Path:
         return self.prefix.with_name(f"{self.prefix.name}.{self.before + number}")
-
-    def begin(self, trainer: Trainer) -> None:
-        """Nothing to prepare."""
-
-    def append(self, event: Event, seconds: float) -> None:
-        """There is no log."""
-
-    def save_state(self, trainer: Trainer, seconds: float) -> bool:
-        """There is no state to resume from."""
-        return True
-
-    def restore_best(self, trainer: Trainer) -> None:
-        """The last policy is the best."""
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-RunOutput = RunFolder | NumberedPolicies
-"""Where a run writes to."""
-
-
-def save_policy_of(trainer: Trainer, path: Path, record: Mapping[str, Any], warn: Callable[[str], None]) -> bool:
-    """Saves the current policy; whether that went well."""
-    specs = trainer.configuration
-    domain = trainer.tasks[0].domain
-    file = PolicyFile.of(
-        trainer.learner.player, domain, specs.encoding, specs.lookahead, record, trainer.cost, specs.play
-    )
-    try:
-        save_policy(path, file)
-    except SaltusError as error:
-        warn(f"policy not saved: {error}")
-        return False
-    return True

@@ -23,7 +23,7 @@ from saltus.learn.learner import Learner, StepResult
 from saltus.learn.losses import Means, mean_of
 from saltus.learn.replay import Replay
 from saltus.learn.schedule import linear
-from saltus.learn.values import AHEAD, AHEAD_THREADS, BETA, BETA_SAMPLES
+from saltus.learn.values import AHEAD_THREADS, BETA, BETA_SAMPLES
 
 
 class GradientSteps:
@@ -84,7 +84,8 @@ class GradientSteps:
         return waited, mean_of(steps)
 
     def _make_ahead(self, graphs: ThreadPoolExecutor, transitions: Sequence[Transition]) -> None:
-        """Has trees made for transitions before they are drawn, until trees turn out to be too large to be kept.
+        """Has trees made for transitions before they are drawn, as many as two batches have at a time, until trees turn
+        out to be too large to be kept.
 
         What goes wrong there goes wrong again, and is reported, when a batch needs the tree.
         """
@@ -94,8 +95,9 @@ class GradientSteps:
                 self._ahead_pays = False  # if it fails
                 self._ahead_pays = self.batches.make_ahead(part)
 
-        for first in range(0, len(transitions), AHEAD):
-            graphs.submit(make, transitions[first : first + AHEAD])
+        count = 2 * self._spec.batch
+        for first in range(0, len(transitions), count):
+            graphs.submit(make, transitions[first : first + count])
 
     def _finish(self, sources: list[tuple[Replay, NDArray[np.intp]]], result: StepResult) -> Means:
         """Means of a step's losses; the losses of the samples become their priorities."""

@@ -260,7 +260,7 @@ class Learner:
         return {name: value.detach().cpu().clone() for name, value in state.items()}
 
     def set_state(self, state: dict[str, Tensor]) -> None:
-        """Restores what `get_state` returned."""
+        """Restores what `get_state` returned; PyTorch refuses weights with other names or shapes."""
 
         def part(prefix: str) -> dict[str, Tensor]:
             return {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
@@ -268,8 +268,11 @@ class Learner:
         for prefix, module in self.modules.items():
             module.load_state_dict(part(f"{prefix}."))
         entries: dict[int, dict[str, Tensor]] = {}
+        weights = list(self.network.parameters())
         for name, value in part("optimiser.").items():
             number, _, key = name.partition(".")
+            if key != "step" and value.shape != weights[int(number)].shape:
+                raise ValueError(f"optimiser.{name}: its shape is {list(value.shape)}, not that of the weight")
             entries.setdefault(int(number), {})[key] = value.clone()
         full = self.optimiser.state_dict()
         self.optimiser.load_state_dict({"state": entries, "param_groups": full["param_groups"]})

@@ -1,9 +1,9 @@
-"""Stage `learn`: the log of a run: events to lines of JSON and back, and to TensorBoard's curves."""
+"""Stage `learn`: the log of a run: events to lines of JSON and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +19,10 @@ def log_entry(event: Event) -> dict[str, Any]:
     """Plain values of an event, for the log."""
     if isinstance(event, EpisodeReport):
         return {"kind": event.kind, **event.to_json()}
-    larger = event.larger
-    return {
-        "kind": event.kind,
-        "episode": event.episode,
-        "solved": event.held_out.solved,
-        "problems": event.held_out.problems,
-        "jumps": event.held_out.jumps,
-        "actions": event.held_out.actions,
-        "cost": event.held_out.cost,
-        "nodes": event.held_out.nodes,
-        "larger_solved": larger.solved if larger is not None else None,
-        "larger_problems": larger.problems if larger is not None else None,
-        "larger_jumps": larger.jumps if larger is not None else None,
-        "larger_actions": larger.actions if larger is not None else None,
-        "larger_cost": larger.cost if larger is not None else None,
-        "larger_nodes": larger.nodes if larger is not None else None,
-        "td_error": event.td_error,
-    }
+    held_out = asdict(event.held_out)
+    larger = dict.fromkeys(held_out) if event.larger is None else asdict(event.larger)
+    larger = {f"larger_{name}": value for name, value in larger.items()}
+    return {"kind": event.kind, "episode": event.episode, **held_out, **larger, "td_error": event.td_error}
 
 
 @dataclass(frozen=True)
@@ -75,16 +61,3 @@ def _coverage(entry: Mapping[str, Any], prefix: str) -> Coverage:
     cost = read_value(float | None, entry.get(f"{prefix}cost"), "cost")
     nodes = whole(entry, f"{prefix}nodes") if f"{prefix}nodes" in entry else 0  # older logs have none
     return Coverage(problems, solved, jumps, actions, cost, nodes)
-
-
-def scalars(event: Event) -> dict[str, float]:
-    """Values of an event for TensorBoard, by curve."""
-    if isinstance(event, EpisodeReport):
-        names = ("loss", *event.losses, "success", "jumps", "temperature", "learning_rate")
-        values = event.to_json()
-        curves = {f"training/{name}": float(values[name]) for name in names}
-        return curves | {"speed/steps_per_second": event.steps_per_second}
-    curves = {"validation/coverage": event.held_out.share, "validation/actions": float(event.held_out.actions)}
-    if event.larger is not None and event.larger.problems:
-        curves["validation/larger_coverage"] = event.larger.share
-    return curves

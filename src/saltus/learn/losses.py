@@ -5,15 +5,14 @@ The paper's section "Learning Generalized Policies": the reward of a jump is min
 Huber loss of the TD error, the Huber loss of what exceeds the bounds of a trajectory that reached its goal, and a loss
 that ranks depth nodes. Rows are samples; masks are false for padding.
 
-`TERMS` lists the terms by name; the loss is their sum (the paper). To add a term, take `rank` as the example: its
-function, and its entry in `TERMS`. Its mean then appears, under its name, in the report of every episode, in the log
-and as a TensorBoard curve.
+`TERMS` lists the terms by name; the loss is their sum (the paper). The mean of each appears, under its name, in the
+report of every episode and in the log.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,35 +92,7 @@ class Predictions:
     depth_mask: Tensor
 
 
-@dataclass(frozen=True)
-class Term:
-    """A term of the loss."""
-
-    loss: Callable[[Predictions], Tensor]
-    """[samples]: the loss of each sample."""
-    per_sample: bool = True
-    """Whether the term counts towards a sample's priority in the replay, and has its importance weight."""
-
-
-def _td_term(found: Predictions) -> Tensor:
-    return huber(found.q - found.target)
-
-
-def _bounds_term(found: Predictions) -> Tensor:
-    return bounds_loss(found.q, found.bound, found.cost)
-
-
-def _rank_term(found: Predictions) -> Tensor:
-    if not len(found.depth):
-        return torch.zeros_like(found.q)
-    return rank_loss(found.depth[found.depth_index], found.depth_mask)
-
-
-TERMS = {
-    "td": Term(_td_term),
-    "bounds": Term(_bounds_term),
-    "rank": Term(_rank_term, per_sample=False),
-}
+TERMS = ("td", "bounds", "rank")
 """Terms of the loss by name."""
 
 TD_ERROR = "td_error"
@@ -146,17 +117,14 @@ class BatchLoss:
 
 def batch_loss(found: Predictions, importance: Tensor) -> BatchLoss:
     """The sum of all terms; `importance` [samples] holds the importance weights."""
-    losses = {name: term.loss(found) for name, term in TERMS.items()}
-    each = torch.zeros_like(found.q)
-    for name, term in TERMS.items():
-        if term.per_sample:
-            each = each + losses[name]
-    total = (importance * each).mean()
-    for name, term in TERMS.items():
-        if not term.per_sample:
-            total = total + losses[name].mean()
-    means = {name: loss.mean() for name, loss in losses.items()} | {TD_ERROR: (found.q - found.target).abs().mean()}
-    return BatchLoss(total, torch.cat([each, torch.stack([means[name] for name in FIGURES])]).detach())
+    difference = found.q - found.target
+    td, bounds, rank = huber(difference), bounds_loss(found.q, found.bound, found.cost), torch.zeros_like(found.q)
+    if len(found.depth):
+        rank = rank_loss(found.depth[found.depth_index], found.depth_mask)
+    each = td + bounds  # what counts towards the priority of a sample, and has its importance weight
+    total = (importance * each).mean() + rank.mean()
+    means = torch.stack([td.mean(), bounds.mean(), rank.mean(), difference.abs().mean()])
+    return BatchLoss(total, torch.cat([each, means]).detach())
 
 
 def unpack(packed: NDArray[np.float32]) -> tuple[NDArray[np.float32], Means]:

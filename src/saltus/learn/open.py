@@ -7,21 +7,21 @@ given ones are made here: larger ones to choose the policy by, and similar ones 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from saltus.errors import ConfigurationError
 from saltus.learn.config import Configuration, ConfigurationSource, changed, differences, load_configuration
 from saltus.learn.folder import NumberedPolicies, RunDescription, RunFolder, Start
-from saltus.learn.larger import far_tasks, larger_tasks, lean_tasks, similar_tasks
+from saltus.learn.larger import Maker
 from saltus.learn.log import read_log
 from saltus.learn.problems import (
     Problems,
@@ -59,11 +59,10 @@ def train(
     folder, which is deleted together with the run: load the policy before. The other arguments are those of `open_run`,
     whose `Run.events` can be iterated to follow the training.
     """
-    place = tempfile.mkdtemp(prefix="saltus-") if out is None else out
-    try:
+    with ExitStack() as stack:
         run = open_run(
             folder,
-            place,
+            stack.enter_context(temporary_folder()) if out is None else out,
             config=config,
             settings=settings,
             seed=seed,
@@ -73,14 +72,14 @@ def train(
             start=start,
             warn=warn,
         )
-    except BaseException:
-        if out is None:
-            shutil.rmtree(place, ignore_errors=True)
-        raise
-    if out is None:
-        weakref.finalize(run, shutil.rmtree, place, ignore_errors=True)
+        weakref.finalize(run, stack.pop_all().close)
     deque(run.events(seconds=time_limit), maxlen=0)
     return run
+
+
+def temporary_folder() -> TemporaryDirectory[str]:
+    """A folder for a run of which nothing stays."""
+    return TemporaryDirectory(prefix="saltus-", ignore_cleanup_errors=True)
 
 
 def open_run(
@@ -149,16 +148,22 @@ def open_numbered_run(
     device: str = "auto",
     threads: int | None = None,
     warn: Callable[[str], None] = lambda message: None,
-) -> Run:
+) -> tuple[Run, NumberedPolicies]:
     """A run on listed problem files that leaves nothing but policies, `prefix`.1, `prefix`.2, …, the last one best.
 
-    It cannot be resumed. The other arguments are those of `open_run`.
+    Its folder is a temporary one, which is deleted together with the run: it cannot be resumed. The other arguments are
+    those of `open_run`.
     """
-    output = NumberedPolicies(Path(prefix), warn)
+    policies = NumberedPolicies(Path(prefix))
     read = partial(listed_problems, Path(domain), [Path(path) for path in problems])
     configuration, found = for_goals_of(load_configuration(config, settings), settings, read)
     trainer = make_trainer(found, configuration, seed, find_device(device), threads, warn)
-    return Run(trainer, output, found, RunDescription(os.fspath(domain), seed, configuration))
+    with ExitStack() as stack:
+        folder = RunFolder(Path(stack.enter_context(temporary_folder())), warn, policies.take)
+        run = Run(trainer, folder, found, RunDescription(os.fspath(domain), seed, configuration))
+        folder.create(run.description)
+        weakref.finalize(run, stack.pop_all().close)
+    return run, policies
 
 
 def make_trainer(
@@ -178,12 +183,11 @@ def make_trainer(
         warn(message)
     # Other threads prepare the next batches meanwhile; PyTorch's own suffer badly where cores are scarce.
     torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // 2))
-    larger = larger_tasks(problems, configuration, grown)
-    training = [*problems.training, *similar_tasks(problems, configuration, grown)]
-    training += lean_tasks(problems, configuration, grown)
-    far = far_tasks(problems, configuration, grown)
+    made = Maker(problems, configuration, grown)
+    larger = made.larger()
+    training = [*problems.training, *made.similar(), *made.lean()]
     held_out = spread(problems.held_out, configuration.training.validation_problems)
-    return Trainer(configuration, training, held_out, larger, far, seed=seed, device=device, threads=threads)
+    return Trainer(configuration, training, held_out, larger, made.far(), seed=seed, device=device, threads=threads)
 
 
 def started(

@@ -12,7 +12,7 @@ from saltus.domains.generated import spread_evenly
 from saltus.errors import InputError
 from saltus.grow.given import read_given, reason_against
 from saltus.learn.config import Configuration, changed
-from saltus.learn.values import HELD_OUT_SHARE, MOST_HELD_OUT
+from saltus.learn.values import HELD_OUT_SHARE, VALIDATION_PROBLEMS
 from saltus.pddl import Domain, Source, parse_domain
 from saltus.task import Split, Task, find_suite, load
 
@@ -67,7 +67,7 @@ def listed_problems(domain_file: Path, files: Sequence[Path], configuration: Con
 
 
 def hold_out(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """Training and validation tasks, smallest first: the largest quarter, at most `MOST_HELD_OUT`, is held out.
+    """Training and validation tasks, smallest first: the largest quarter, at most `VALIDATION_PROBLEMS`, is held out.
 
     Of fewer than `HELD_OUT_SHARE` tasks none can be spared: all of them are both.
     """
@@ -103,7 +103,7 @@ def held_out_text(problems: int) -> str:
 
 
 def _held_out(problems: int) -> int:
-    return min(MOST_HELD_OUT, problems // HELD_OUT_SHARE)
+    return min(VALIDATION_PROBLEMS, problems // HELD_OUT_SHARE)
 
 
 def says_how_goals_are_encoded(settings: Sequence[str]) -> bool:

@@ -12,20 +12,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from saltus.learn.validation import Coverage, Validation
+from saltus.learn.validation import Validation
 
 ABOUT_AS_SHORT = 1.05
 """Factor up to which plans count as about as short as the shortest ones."""
 
-STEADY_VALIDATIONS = 4
-"""Last validations by which a run is judged to be steady."""
-
-STEADY_SPREAD = 0.05
-"""Share of the problems by which the solved ones may differ between these validations."""
-
-FEW = 0.1
-"""Share of the validation problems: among runs whose two best validations solved no more than this on average, chance
-decides who is ahead."""
+FEW = 0.05
+"""Share of the problems that may be due to chance: among runs whose two best validations solved no more than this on
+average, chance decides who is ahead, and a policy that solves fewer by no more than this may be as good."""
 
 
 @dataclass(frozen=True)
@@ -49,39 +43,20 @@ class Standing:
     @property
     def key(self) -> tuple[float, ...]:
         """What runs are compared by, the larger the better."""
-        return _key(self.best, self.unit) if self.best is not None else (-1.0,)
+        if self.best is None:
+            return (-1.0,)
+        return *self.best.key("larger", self.unit), -float(self.best.total.jumps)
 
     @property
     def nodes(self) -> int:
         """Nodes of the trees of the best validation."""
-        if self.best is None:
-            return 0
-        return self.best.held_out.nodes + (self.best.larger.nodes if self.best.larger is not None else 0)
-
-    @property
-    def share(self) -> float:
-        """Share of the validation problems that the best validation solved, larger ones not counted."""
-        return self.best.held_out.solved / max(1, self.best.held_out.problems) if self.best is not None else 0.0
+        return self.best.total.nodes if self.best is not None else 0
 
     @property
     def has_begun(self) -> bool:
         """Whether it has learned something: more than a few problems solved, and not by luck in a single validation."""
         best_two = sorted((entry.held_out.solved for entry in self.validations), reverse=True)[:2]
         return self.best is not None and sum(best_two) > 2 * FEW * self.best.held_out.problems
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the best validation solved every problem."""
-        return self.best is not None and self.best.complete
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether there are enough validations, and the last ones solved about equally many problems."""
-        last = self.validations[-STEADY_VALIDATIONS:]
-        if len(last) < STEADY_VALIDATIONS:
-            return False
-        counts = [solved(entry) for entry in last]
-        return max(counts) - min(counts) <= STEADY_SPREAD * max(problems(entry) for entry in self.validations)
 
     def __str__(self) -> str:
         if self.best is None:
@@ -90,30 +65,9 @@ class Standing:
         parts = f"{held_out.solved} of {held_out.problems}"
         if larger is not None and larger.problems:
             parts += f" and {larger.solved} of {larger.problems} larger"
-        total = length(self.best, self.unit)
+        total = self.best.total.length(self.unit)
         unit = "cost" if self.unit == "costs" and held_out.cost is not None else "actions"
         return f"{self.name}: {parts}, {f'cost {total:,.0f}' if unit == 'cost' else f'{total:,.0f} actions'}"
-
-
-def solved(validation: Validation) -> int:
-    """Number of problems solved, validation and larger ones together."""
-    return validation.held_out.solved + (validation.larger.solved if validation.larger is not None else 0)
-
-
-def length(validation: Validation, unit: str) -> float:
-    """Total length of the plans for these problems, where the run counts this unit."""
-    larger = validation.larger.length(unit) if validation.larger is not None else 0
-    return validation.held_out.length(unit) + larger
-
-
-def problems(validation: Validation) -> int:
-    """Number of problems, validation and larger ones together."""
-    return validation.held_out.problems + (validation.larger.problems if validation.larger is not None else 0)
-
-
-def _key(validation: Validation, unit: str) -> tuple[float, ...]:
-    larger = validation.larger or Coverage(0, 0, 0, 0)
-    return *validation.key("larger", unit), -float(validation.held_out.jumps + larger.jumps)
 
 
 def ranked(standings: Sequence[Standing]) -> list[Standing]:
@@ -130,19 +84,14 @@ def _is_about_as_short(standing: Standing, first: Standing) -> bool:
     return standing.key[0] == first.key[0] and -standing.key[1] <= ABOUT_AS_SHORT * -first.key[1]
 
 
-def survivors(
-    standings: Sequence[Standing], *, patient: bool = False, fits: Callable[[int], bool] = lambda runs: True
-) -> list[Standing]:
-    """The better half, rounded up, best first. As long as none has begun to learn: all with `patient`, and without it
-    those first that look for dead ends.
+def survivors(standings: Sequence[Standing], fits: Callable[[int], bool] = lambda runs: True) -> list[Standing]:
+    """The better half, rounded up, best first; as long as none has begun to learn, those first that look for dead ends.
 
     `fits` says whether the time allows a round of so many runs; otherwise half of them are dropped at once, and so on
     until one is left.
     """
     order = ranked(standings)
     if not any(entry.has_begun for entry in order):
-        if patient:
-            return order
         order.sort(key=lambda entry: not entry.looks_for_dead_ends)
     kept = math.ceil(len(order) / 2)
     while kept > 1 and not fits(kept):
@@ -150,14 +99,9 @@ def survivors(
     return order[:kept]
 
 
-def halvings(runs: int) -> int:
-    """Rounds until one of so many runs is left."""
-    return math.ceil(math.log2(runs)) if runs > 1 else 0
-
-
-def needs_restart(standing: Standing) -> bool:
-    """Whether a run should be tried again with another seed: it does not solve every problem, or not steadily."""
-    return not (standing.is_complete and standing.is_steady)
+def parts_from(runs: int) -> int:
+    """Equal parts of the time from a round of so many runs on: one for each halving, and two for the winner."""
+    return math.ceil(math.log2(runs)) + 2
 
 
 def reason(standings: Sequence[Standing]) -> str:

@@ -16,11 +16,11 @@ from saltus.errors import ConfigurationError, plural
 from saltus.files import WriteError
 from saltus.learn.config import plain_values
 from saltus.learn.events import Event
-from saltus.learn.folder import RunDescription, RunOutput
+from saltus.learn.folder import RunDescription, RunFolder
 from saltus.learn.problems import Problems
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Validation
-from saltus.learn.values import CHECKPOINT_EVERY, RESERVED_SHARE
+from saltus.learn.values import CHECKPOINT_EVERY, VALIDATION_SHARE
 from saltus.policy import LearnedPolicy
 
 TIME_LIMIT = "the time limit"
@@ -29,7 +29,7 @@ TIME_LIMIT = "the time limit"
 class Run:
     """A training run: `events` trains, and saves what must be saved."""
 
-    def __init__(self, trainer: Trainer, output: RunOutput, problems: Problems, description: RunDescription) -> None:
+    def __init__(self, trainer: Trainer, output: RunFolder, problems: Problems, description: RunDescription) -> None:
         self.trainer = trainer
         self.output = output
         self.problems = problems
@@ -83,7 +83,7 @@ class Run:
         def is_over() -> bool:
             if is_stopped() or seconds is None:
                 return is_told
-            reserved = 0.0 if trainer.is_validated else min(trainer.validation_seconds, RESERVED_SHARE * seconds)
+            reserved = 0.0 if trainer.is_validated else min(trainer.validation_seconds, VALIDATION_SHARE * seconds)
             return time.monotonic() - started >= seconds - reserved
 
         def train() -> Iterator[Event]:
@@ -104,7 +104,7 @@ class Run:
             if self._progress() != saved or trainer.episode == 0:
                 self.output.save_state(trainer, self.elapsed)
 
-        self.output.begin(trainer)
+        self.output.restore_best(trainer)
         try:
             for event in train():
                 self.elapsed = time.monotonic() - started
@@ -123,12 +123,11 @@ class Run:
         finally:
             self.output.close()
 
-    def summary(self, stopped_by: str = "", stop: Callable[[], bool] = lambda: False) -> list[str]:
+    def summary(self, stopped_by: str = "") -> list[str]:
         """Closing lines for people to read: how the run ended, how good the best policy is, and where it is.
 
-        `stopped_by` names what ended the run from outside, such as a signal. Otherwise the yardstick goal-count is
-        measured on the validation problems, to compare with, unless `stop` returns True meanwhile. A run whose last
-        save failed is a `WriteError`.
+        `stopped_by` names what ended the run from outside, such as a signal. A run whose last save failed is a
+        `WriteError`.
         """
         trainer, policy, best = self.trainer, self.output.policy, self.trainer.best
         if not policy.exists():
@@ -145,12 +144,8 @@ class Run:
             lines[0] += f": the last {last} solved every problem, and plans got no shorter"
         if best is not None:
             lines.append(f"best: episode {best.episode}" if trainer.can_select else f"last: episode {best.episode}")
-            yardstick = trainer.measure_goal_count(stop) if trainer.can_select and not stopped_by else None
-            for name in ("held_out", "larger"):
-                ours = getattr(best, name)
-                if ours is not None and ours.problems:
-                    theirs = f"; goal-count {getattr(yardstick, name)}" if yardstick is not None else ""
-                    lines.append(f"{'validation' if name == 'held_out' else name}: policy {ours}{theirs}")
+            lines += [f"validation: {best.held_out}"] if best.held_out.problems else []
+            lines += [f"larger: {best.larger}"] if best.larger is not None and best.larger.problems else []
         return [*lines, f"policy: {policy}" + ("" if best is not None else ", not validated yet")]
 
     def _progress(self) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from saltus.learn.open import open_run
-from saltus.learn.progress import PlainProgress
+from saltus.learn.progress import say
 from saltus.process.train_result import LOG, TrainingJob, TrainResult
 from saltus.process.worker import Worker
 
@@ -21,10 +21,9 @@ __all__ = ["LOG", "TrainJob", "TrainResult", "train"]
 
 
 @dataclass(frozen=True)
-class TrainJob(TrainingJob):
-    """One run: a suite, a seed, a configuration."""
+class LearnJob(TrainingJob):
+    """What learns on a suite, with a seed: one run, or a contest of several."""
 
-    work: ClassVar[str] = "saltus.learn.train_job:train"
     stops_gently: ClassVar[bool] = True
 
     suite: str
@@ -32,18 +31,24 @@ class TrainJob(TrainingJob):
     folder: str
     """Folder of its problems."""
     out: str
-    """Folder of the run."""
+    """Folder of the run or the contest."""
     seed: int = 0
+    settings: tuple[str, ...] = ()
+    """Changes to the configuration, of a contest to those of all candidates: `key=value`."""
+
+
+@dataclass(frozen=True)
+class TrainJob(LearnJob):
+    """One run, of one configuration."""
+
+    work: ClassVar[str] = "saltus.learn.train_job:train"
+
     config: str | None = None
     """Name or file of the configuration."""
-    settings: tuple[str, ...] = ()
-    """Changes to the configuration: `key=value`."""
     seconds: float | None = None
     """Time after which the run ends, at the end of an episode."""
     grown: str | None = None
     """Folder in which grown problems are kept (default: `grown` in the folder of the run)."""
-    yardstick: bool = True
-    """Whether the yardstick goal-count is measured at the end, to compare with."""
 
 
 def train(worker: Worker) -> Mapping[str, Any]:
@@ -64,12 +69,11 @@ def train(worker: Worker) -> Mapping[str, Any]:
         grown=job.grown,
         warn=lambda message: worker.note(f"saltus: warning: {message}"),
     )
-    progress = PlainProgress(run.trainer.spec.episodes, worker.note)
     for event in run.events(lambda: bool(worker.stopped_by), job.seconds):
-        progress.show(event)
+        say(event, run.trainer.spec.episodes, worker.note)
         values = {"episode": event.episode} if event.kind == "episode" else event.to_json()
         worker.send(event.kind, elapsed=run.elapsed, **values)
-    lines = run.summary(worker.stopped_by, lambda: bool(worker.stopped_by) or not job.yardstick)
+    lines = run.summary(worker.stopped_by)
     worker.note("\n".join(lines))
     return {
         "summary": "; ".join(line for line in lines if not line.startswith("policy:")),

@@ -54,7 +54,6 @@ from saltus.learn.values import (
     SEARCH_DECISIONS,
     TEMPERATURE_END,
     TEMPERATURE_EPISODES,
-    VALIDATION_JUMPS,
     VALIDATION_SHARE,
 )
 from saltus.model import RelationalNetwork
@@ -62,7 +61,7 @@ from saltus.model.engine import Engine
 from saltus.model.policy_file import PolicyFile
 from saltus.model.scorer import Scorer
 from saltus.model.torch_scorer import TorchScorer
-from saltus.policy import Ending, GoalCountPolicy, LearnedPolicy, Policy
+from saltus.policy import Ending, LearnedPolicy, Policy
 from saltus.task import Task
 
 Result = TypeVar("Result")
@@ -352,22 +351,9 @@ class Trainer:
 
     def _search(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         """Trajectories found by search, where rollouts failed."""
-        failed = [t for t in trajectories if t.ending is not Ending.SOLVED][: self.spec.searches]
-        in_parts = self.configuration.play.goals_in_sight is not None
+        failed = [t.task for t in trajectories if t.ending is not Ending.SOLVED][: self.spec.searches]
         guide = self.policy()
-        found = (
-            search(
-                guide,
-                self.tasks[entry.task],
-                entry.task,
-                SEARCH_DECISIONS,
-                self.cost,
-                self._check,
-                goal=entry.goal if in_parts else None,
-                state=entry.states[0] if in_parts else None,
-            )
-            for entry in failed
-        )
+        found = [search(guide, self.tasks[task], task, SEARCH_DECISIONS, self.cost, self._check) for task in failed]
         return [trajectory for trajectory in found if trajectory is not None]
 
     def _store(self, trajectories: Sequence[Trajectory]) -> list[Transition]:
@@ -381,10 +367,8 @@ class Trainer:
                 found = transitions_of(trajectory, trajectory.goal, 0, last, reached=solved, discount=DISCOUNT)
                 self.original.add(found)
                 stored += found
-        # What was in sight and is reached in a dead end must not be praised.
-        praised = [t for t in trajectories if t.ending is not Ending.DEAD_END or not t.goal.holds(t.states[-1])]
         groundings, rng = spec.hindsight_groundings, self.random["hindsight"]
-        relabelled = hindsight_transitions(praised, self.tasks, self.subgoals, groundings, rng)
+        relabelled = hindsight_transitions(trajectories, self.tasks, self.subgoals, groundings, rng)
         self.hindsight.add(relabelled)
         return [*stored[-spec.replay :], *relabelled[-spec.replay :]]
 
@@ -410,7 +394,7 @@ class Trainer:
         return result
 
     def _measure(self, policy: Policy, tasks: Sequence[Task], until: float) -> Coverage:
-        return measure(policy, tasks, VALIDATION_JUMPS, until=until, check=self._check)
+        return measure(policy, tasks, until=until, check=self._check)
 
     def _measure_larger(self, policy: Policy, held_out: Coverage, until: float) -> Coverage:
         """Coverage of the larger problems, those far larger included: they count as unsolved where others are."""
@@ -418,21 +402,6 @@ class Trainer:
         if held_out.share == larger.share == 1:
             return larger + self._measure(policy, self.far, until)
         return replace(larger, problems=larger.problems + len(self.far))
-
-    def measure_goal_count(self, interrupt: Callable[[], bool] = never) -> Validation | None:
-        """How the yardstick goal-count does on the problems that the best policy was validated on.
-
-        None if it was interrupted.
-        """
-        return self._uninterrupted(self._measure_goal_count, interrupt)
-
-    def _measure_goal_count(self) -> Validation:
-        play = replace(self.configuration.play, take_goals=True)
-        policy = GoalCountPolicy(np.random.default_rng(0), self.configuration.lookahead, play)
-        with_larger = self.best is not None and self.best.larger is not None
-        held_out = self._measure(policy, self.held_out, math.inf)
-        larger = self._measure_larger(policy, held_out, math.inf) if with_larger else None
-        return Validation(self.episode, held_out, larger, 0.0)
 
     @property
     def can_select(self) -> bool:

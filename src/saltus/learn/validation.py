@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
 from saltus.learn.values import VALIDATION_JUMPS
 from saltus.policy import Ending, Policy, play, run_rollouts
-from saltus.task import Task
+from saltus.task import Action, Task
 
 
 @dataclass(frozen=True)
@@ -51,48 +51,63 @@ class Coverage:
         return f"{self.solved} of {self.problems}, {self.actions:,} actions"
 
 
-def jump_limit(task: Task, least: int = VALIDATION_JUMPS) -> int:
-    """Limit on the jumps of a validation rollout: `least`, and two more per object and per goal."""
-    return least + 2 * (len(task.objects) + task.goal.size)
+def jump_limit(task: Task) -> int:
+    """Limit on the jumps of a validation rollout: more for more objects and goals."""
+    return VALIDATION_JUMPS + 2 * (len(task.objects) + task.goal.size)
 
 
-def measure(
-    policy: Policy,
-    tasks: Sequence[Task],
-    least_jumps: int = VALIDATION_JUMPS,
-    *,
-    until: float = math.inf,
-    check: Callable[[], None] = lambda: None,
-) -> Coverage:
-    """Coverage of greedy rollouts, by the rules of the policy.
+@dataclass(eq=False)
+class Rolled:
+    """What came of a greedy rollout."""
 
-    Rollouts that go on at the time `until` of the monotonic clock have failed; every rollout makes at least one jump.
-    `check` is called before every jump; what it raises ends the measurement.
+    ending: Ending | None = None
+    """None if its time was up."""
+    actions: list[Action] = field(default_factory=list)
+    jumps: int = 0
+    nodes: int = 0
+    """Nodes of the trees on the way."""
+
+    def cost_of(self, task: Task) -> float:
+        """Cost of the actions in their task; their number where it has no costs."""
+        return sum(map(task.action_cost, self.actions)) if task.has_costs else float(len(self.actions))
+
+
+def roll_out(
+    policy: Policy, tasks: Sequence[Task], *, until: float = math.inf, check: Callable[[], None] = lambda: None
+) -> list[Rolled]:
+    """What came of greedy rollouts, all at once, by the rules of the policy.
+
+    Those that go on at the time `until` of the monotonic clock have failed; every one makes at least one jump. `check`
+    is called before every jump; what it raises ends them all.
     """
     rollouts = [play(policy, task) for task in tasks]
-    limits = [jump_limit(task, least_jumps) for task in tasks]
-    actions = [0] * len(tasks)
-    costs = [0.0] * len(tasks)
-    nodes = [0] * len(tasks)
+    found = [Rolled() for _ in tasks]
     for steps in run_rollouts(policy, rollouts, check):
         for i, step in steps:
-            actions[i] += int(step.tree.length[step.node])
-            nodes[i] += len(step.tree)
-            if tasks[i].has_costs:
-                costs[i] += sum(tasks[i].action_cost(action) for action in step.actions)
-            if rollouts[i].ending is None and rollouts[i].jumps >= limits[i]:
+            found[i].actions += step.actions
+            found[i].nodes += len(step.tree)
+            if rollouts[i].ending is None and rollouts[i].jumps >= jump_limit(tasks[i]):
                 rollouts[i].ending = Ending.STUCK
         if time.monotonic() >= until:
             break
-    solved = [i for i, rollout in enumerate(rollouts) if rollout.ending is Ending.SOLVED]
-    has_costs = any(task.has_costs for task in tasks)
+    for rolled, rollout in zip(found, rollouts, strict=True):
+        rolled.ending, rolled.jumps = rollout.ending, rollout.jumps
+    return found
+
+
+def measure(
+    policy: Policy, tasks: Sequence[Task], *, until: float = math.inf, check: Callable[[], None] = lambda: None
+) -> Coverage:
+    """Coverage of greedy rollouts, whose arguments are those of `roll_out`."""
+    rolled = zip(tasks, roll_out(policy, tasks, until=until, check=check), strict=True)
+    solved = [(task, entry) for task, entry in rolled if entry.ending is Ending.SOLVED]
     return Coverage(
         problems=len(tasks),
         solved=len(solved),
-        jumps=sum(rollouts[i].jumps for i in solved),
-        actions=sum(actions[i] for i in solved),
-        cost=sum(costs[i] if tasks[i].has_costs else actions[i] for i in solved) if has_costs else None,
-        nodes=sum(nodes[i] for i in solved),
+        jumps=sum(entry.jumps for _, entry in solved),
+        actions=sum(len(entry.actions) for _, entry in solved),
+        cost=sum(entry.cost_of(task) for task, entry in solved) if any(task.has_costs for task in tasks) else None,
+        nodes=sum(entry.nodes for _, entry in solved),
     )
 
 
@@ -118,8 +133,12 @@ class Validation:
         """
         if selection == "paper":
             return self.held_out.solved, -self.held_out.length(unit), -self.td_error
-        larger = self.larger or Coverage(0, 0, 0, 0)
-        return self.held_out.solved + larger.solved, -(self.held_out.length(unit) + larger.length(unit))
+        return self.total.solved, -self.total.length(unit)
+
+    @property
+    def total(self) -> Coverage:
+        """Coverage of validation and larger problems together."""
+        return self.held_out if self.larger is None else self.held_out + self.larger
 
     @property
     def complete(self) -> bool:

@@ -1,6 +1,6 @@
 """Stage `learn`: values that have a meaning and that nobody sets, each with its reason. What is set is in `config.py`.
 
-Those of contests are where contests are.
+Those of contests alone are where contests are.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ VALIDATION_JUMPS = 50
 """Limit on the jumps of a validation rollout; two more are allowed per object and per goal."""
 
 VALIDATION_SHARE = 0.2
-"""Largest share of the time that validations by time may take."""
+"""Largest share of the time that validations by time may take, and of the time limit of a run that is kept free for its
+last one."""
 
 # Departure: the paper says nothing about when it validates; slow runs would show nothing for hours.
 VALIDATE_SECONDS = 60.0
@@ -89,18 +90,17 @@ VALIDATE_SECONDS = 60.0
 its checkpoint can become the policy, which one does may depend on the speed of the machine."""
 
 VALIDATION_PROBLEMS = 24
-"""Most validation problems that are used, spread over their sizes: most of the time would be spent on more."""
+"""Most validation problems that are used, spread over their sizes: most of the time would be spent on more. No more are
+held out where no folder says which."""
 
 LARGER_FROM = 0.9
 """Share of the validation problems that must be solved before the larger ones are tried, which take the most time."""
 
-RESERVED_SHARE = 0.25
-"""Most of the time limit of a run that is kept free for its last validation."""
+PART = 0.1
+"""Part of the time of a contest that each of these may take: growing problems before it, and a validation; problems not
+solved by then count as unsolved. As much is kept free for the final."""
 
 # -- problems --------------------------------------------------------------------------------------------------------
-
-MOST_HELD_OUT = 30
-"""Most problems that are held out for validation where no folder says which."""
 
 HELD_OUT_SHARE = 4
 """One in so many problems is held out, the largest ones."""
@@ -108,20 +108,11 @@ HELD_OUT_SHARE = 4
 TIMES = 4.0
 """Size of grown larger problems, in multiples of the largest given ones."""
 
-FAR_TIMES = 16.0
-"""Size of those that are far larger."""
-
 FAR_OBJECTS = 300
-"""Their largest number of objects, so that validations do not take too long."""
-
-FINAL_TIMES = (8, 16, 32, 64)
-"""Sizes of the problems of finals, in multiples of the largest given ones."""
+"""Largest number of objects of those that are far larger, so that validations do not take too long."""
 
 MOST_OBJECTS = 1000
-"""Their largest number of objects."""
-
-MOST_LEAN = 60
-"""Most given problems that lean versions are made of: each takes a search for a plan."""
+"""Largest number of objects of the problems of finals."""
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 
@@ -135,16 +126,11 @@ KEPT_SLOTS = 8192
 PREFETCH = 4
 """Batches prepared in advance while the network learns; priorities lag behind by as many steps."""
 
-AHEAD = 64
-"""Transitions whose trees are made at a time before they are drawn."""
-
 AHEAD_THREADS = 4
 """With fewer threads, trees are only made for transitions that are drawn."""
 
-# -- messages --------------------------------------------------------------------------------------------------------
+# -- on the way --------------------------------------------------------------------------------------------------------
 
 CHECKPOINT_EVERY = 10
-"""Episodes between saves of the whole run, from which it can be resumed; the first one is after the first episode."""
-
-LINE_EVERY = 10.0
-"""Seconds between lines about episodes where there is no terminal."""
+"""Episodes between saves of the whole run, from which it can be resumed, and between lines about episodes where there
+is no terminal; the first ones are after the first episode."""

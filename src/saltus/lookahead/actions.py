@@ -217,7 +217,7 @@ def is_dead_end(
     known = kernel_task(task)
     negated = _NEGATED.of(task) if view is None and ground_atoms >= FEW_ATOMS else None
     if negated is not None:
-        return not negated.reaches(state.codes, goal.positive, quotas)
+        return not negated.reaches(state.codes, goal.positive, quotas, keeping=False)
     grounded = _GROUNDED.of(task)
 
     def rules_of(atoms: int) -> _kernel.GroundActions:
@@ -233,7 +233,7 @@ def is_dead_end(
     if not rules.complete:
         rules = rules_of(ground_atoms)
     if rules.complete:
-        return not rules.reaches(state.codes, goal.positive, quotas)
+        return not rules.reaches(state.codes, goal.positive, quotas, keeping=False)
     return _PROOFS.of(task).reaches(state.codes, goal.positive, work, quotas) is False
 
 

@@ -77,12 +77,18 @@ def with_quotas(task: Task, state: State, goal: Goal) -> tuple[Task, list[Quota]
     return (copy.task, quotas) if copy is not None and quotas else (task, [])
 
 
+def spent_predicates(task: Task) -> frozenset[int]:
+    """Predicates of atoms that actions delete and none adds."""
+    effects = [effect for schema in task.schemas for effect in schema.effects]
+    added = {literal.predicate for effect in effects for literal in effect.adds}
+    return frozenset(literal.predicate for effect in effects for literal in effect.deletes) - added - task.derived
+
+
 def find_supplies(task: Task) -> list[tuple[frozenset[int], frozenset[int]]]:
     """Predicates of goals, and those of what reaching such a goal uses up, for each supply."""
     effects = [effect for schema in task.schemas for effect in schema.effects]
     added = {literal.predicate for effect in effects for literal in effect.adds}
-    deleted = {literal.predicate for effect in effects for literal in effect.deletes}
-    spent = deleted - added - task.derived
+    spent = spent_predicates(task)
     goals = {task.decode(code)[0] for code in task.goal.positive.tolist()} - task.derived
     # What reaching an atom of a predicate may use up: one set for each effect that adds such atoms.
     choices: dict[int, list[set[int]]] = {goal: [] for goal in sorted(goals & added)}

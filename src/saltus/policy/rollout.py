@@ -184,20 +184,19 @@ def play(
     (default: the task's).
 
     `tested` is what has been tested before in the task; dead ends are those of its goal. An `explorer` draws the jumps,
-    and the goals in sight: then no goal is taken for its own sake, and the rollout goes into dead ends and ends there,
+    with all goals in sight: then no goal is taken for its own sake, and the rollout goes into dead ends and ends there,
     to learn from them.
     """
     spec = policy.play_spec
     start = task.initial_state if state is None else state
     whole = task.goal if goal is None else goal
-    rng = explorer.rng if explorer is not None else None
     return Rollout(
         task,
         start,
         explorer or Greedy(),
         Admissible(task, whole, spec, explores=explorer is not None, tested=tested),
         take_goals=spec.take_goals and explorer is None,
-        goals_in_sight=GoalsInSight.of(spec, whole, start, rng),
+        goals_in_sight=GoalsInSight.of(spec, whole, start) if explorer is None else None,
     )
 
 

@@ -3,8 +3,8 @@
 A policy that was trained on problems with few goals may know how to reach each of them and still wander among hundreds,
 or take detours. With `PlaySpec.goals_in_sight` it sees the goals that hold and few that are missing. Once all of
 these hold, the next ones come. Those that are not reached within some jumps are put off until others have been reached,
-or nothing else is left. Goals come in the order of their atoms, or in a random one when a policy explores; nothing
-depends on the time.
+or nothing else is left. Goals come in the order of their atoms; nothing depends on the time. A policy that explores
+sees all goals.
 """
 
 from __future__ import annotations
@@ -43,10 +43,8 @@ def with_more(goal: Goal, state: State, literals: Sequence[Literal]) -> Goal:
 class GoalsInSight:
     """The part of a goal that is in sight, as a rollout goes on."""
 
-    def __init__(self, whole: Goal, most: int, state: State, rng: np.random.Generator | None = None) -> None:
+    def __init__(self, whole: Goal, most: int, state: State) -> None:
         self.whole = whole
-        self.rng = rng
-        """Draws the goals; None for the order of their atoms."""
         self.most = most
         """Largest number of missing literals in sight."""
         self.goal = whole
@@ -60,13 +58,11 @@ class GoalsInSight:
         self._choose(state)
 
     @classmethod
-    def of(
-        cls, spec: PlaySpec, whole: Goal, state: State, rng: np.random.Generator | None = None
-    ) -> GoalsInSight | None:
+    def of(cls, spec: PlaySpec, whole: Goal, state: State) -> GoalsInSight | None:
         """For a policy with this lookahead; None if it sees all goals."""
         if spec.goals_in_sight is None or whole.impossible:
             return None
-        return cls(whole, spec.goals_in_sight, state, rng)
+        return cls(whole, spec.goals_in_sight, state)
 
     def see(self, state: State) -> bool:
         """Takes the state after a jump; returns whether something else is in sight now."""
@@ -96,8 +92,6 @@ class GoalsInSight:
         others = [literal for literal in missing if literal not in self._put_off]
         if not others:
             return False
-        if self.rng is not None:
-            others = [others[i] for i in self.rng.permutation(len(others)).tolist()]
         self.goal = with_more(self.whole, state, others[: self.most])
         self._jumps = 0
         return True

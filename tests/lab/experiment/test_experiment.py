@@ -350,7 +350,7 @@ def test_a_contest_is_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, int
 
     monkeypatch.setattr(contest_job, "open_contest", open_contest)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    worker = FakeWorker(ContestJob("a", "problems", str(tmp_path / "c"), seed=3, amount=60, slots=4, threads=8))
+    worker = FakeWorker(ContestJob("a", "problems", str(tmp_path / "c"), seed=3, seconds=60, slots=4, threads=8))
     try:
         end = hold(worker)  # type: ignore[arg-type]
         signal.raise_signal(signal.SIGTERM)  # it came too late, or a second time

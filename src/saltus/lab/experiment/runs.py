@@ -67,7 +67,7 @@ class PlannedRun:
                 str(self.folder),
                 seed=self.seed,
                 settings=system.training.settings,
-                amount=system.training.seconds,
+                seconds=system.training.seconds,
                 slots=system.slots,
                 device=machines.device,
                 threads=machines.threads * system.slots,
@@ -80,7 +80,6 @@ class PlannedRun:
             config=system.config,
             settings=self.settings,
             seconds=system.training.seconds,
-            yardstick=False,
             device=machines.device,
             threads=machines.threads,
         )

@@ -43,7 +43,6 @@ def _read(path: Path) -> Result:
     try:
         values = parse_object(read_whole(path, SETTINGS_BYTES))
         budget = values["budget"]
-        unit = {"seconds": "s"}.get(str(budget["unit"]), str(budget["unit"]))
         first, _, second = str(values["reason"]).partition("; next: ")
         rounds, candidates = (len(_listed(values, name)) for name in ("rounds", "candidates"))
         return (
@@ -53,7 +52,7 @@ def _read(path: Path) -> Result:
             first.partition(": ")[2],
             second,
             f"{plural(rounds, 'round')} of {plural(candidates, 'run')}",
-            f"{float(values['used']):,.0f} of {float(budget['amount']):,.0f} {unit}",
+            f"{float(values['used']):,.0f} of {float(budget['amount']):,.0f} s",
             str(values["ended_by"]) or "goes on",
         )
     except (ValueError, TypeError, KeyError, OverflowError) as error:

@@ -139,6 +139,26 @@ class TestFinal:
         seconds["about"] = 4.1  # less than twice as fast
         assert plays.names(*entrants) == ["short", "about", "long"]
 
+    def test_a_way_of_a_policy_that_is_behind_wins_by_what_it_solves_alone(self) -> None:
+        """Not by its speed, nor by shorter plans; among the ways of the first policy both count."""
+        behind = [replace(entrant("behind", 25), play=way) for way in ((), ("roles=8",))]
+        first = [replace(entrant("first"), play=way) for way in ((), ("roles=8",), ("goals_in_sight=1",))]
+        seconds = {("first", ()): 9.0, ("first", ("roles=8",)): 4.0, ("first", ("goals_in_sight=1",)): 5.0}
+
+        def winner(failing: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+            def play(entrant: Entrant, task: Task, limit: float) -> Played:
+                plan = None if entrant.run in failing and task is TASKS[0] else ()
+                return Played(
+                    plan, 10.0 if entrant.run == "first" else 5.0, seconds.get((entrant.run, entrant.play), 1)
+                )
+
+            found = hold_final([*first, *behind], TASKS, 10_000, play, clock=lambda: 0.0)
+            assert len(found) == 5
+            return found[0].run, found[0].play
+
+        assert winner(()) == ("first", ("roles=8",))
+        assert winner(("first",)) == ("behind", ())
+
     def test_what_was_solved_before_counts_among_those_that_tie(self) -> None:
         plays = Plays(lambda name, number: (True, 10.0, 1.0))
         assert plays.names(entrant("fewer", 19), entrant("more", 20)) == ["more", "fewer"]

@@ -268,10 +268,17 @@ class _Record:
 
 def _ranked(records: Sequence[_Record]) -> list[_Record]:
     """Best first: by problems solved, then by those of the validation, then by lengths of plans; but the first one may
-    be one with plans about as short that is far faster."""
-    order = sorted(records, key=lambda entry: (entry.solved, entry.entrant.solved), reverse=True)
-    key = order[0].solved, order[0].entrant.solved
-    tied = [entry for entry in order if (entry.solved, entry.entrant.solved) == key]
+    be one with plans about as short that is far faster. Policies that play in several ways are ranked already: as long
+    as it solves as many, the first one stays first, and lengths and times choose its way."""
+    in_ways = any(entry.entrant.play for entry in records)
+
+    def key(entry: _Record) -> tuple[int, int]:
+        return entry.solved, 0 if in_ways else entry.entrant.solved
+
+    order = sorted(records, key=key, reverse=True)
+    tied = [entry for entry in order if key(entry) == key(order[0])]
+    if in_ways:
+        tied = [entry for entry in tied if entry.entrant.path == order[0].entrant.path]
     shared = set.intersection(*(set(entry.plans) for entry in tied))
 
     def total(entry: _Record) -> float:
@@ -283,7 +290,8 @@ def _ranked(records: Sequence[_Record]) -> list[_Record]:
     tied.sort(key=total)
     fastest = min((entry for entry in tied if total(entry) <= ABOUT_AS_SHORT * total(tied[0])), key=seconds)
     first = fastest if FASTER * seconds(fastest) <= seconds(tied[0]) else tied[0]
-    return [first, *(entry for entry in (*tied, *order[len(tied) :]) if entry is not first)]
+    others = [*tied, *(entry for entry in order if all(entry is not known for known in tied))]
+    return [first, *(entry for entry in others if entry is not first)]
 
 
 class Player:

@@ -90,6 +90,22 @@ def test_a_run_leaves_all_that_it_should(suite: Path, tmp_path: Path, capsys: py
     assert not list(out.rglob("*.tmp"))
 
 
+def test_curves_for_tensorboard(suite: Path, tmp_path: Path) -> None:
+    """They have the values of the log, once each."""
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    out = trained(suite, tmp_path / "run")
+    events = accumulator.EventAccumulator(str(out))
+    events.Reload()
+    log = log_of(out)
+    for name, kind, values in (
+        ("training/loss", "episode", [entry["loss"] for entry in log if entry["kind"] == "episode"]),
+        ("validation/actions", "validation", [entry["actions"] for entry in log if entry["kind"] == "validation"]),
+    ):
+        found = events.Scalars(name)
+        assert [entry.step for entry in found] == [entry["episode"] for entry in log if entry["kind"] == kind]
+        assert [entry.value for entry in found] == pytest.approx(values, rel=1e-4)
+
+
 def test_a_folder_with_a_run_is_not_overwritten(suite: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert command(["train", str(suite), "--out", str(out), *options(episodes=1)]) == 0

@@ -18,6 +18,7 @@ from saltus.learn.config import plain_values
 from saltus.learn.events import Event
 from saltus.learn.folder import RunDescription, RunFolder
 from saltus.learn.problems import Problems
+from saltus.learn.tensorboard import Curves
 from saltus.learn.trainer import Trainer
 from saltus.learn.validation import Validation
 from saltus.learn.values import CHECKPOINT_EVERY, VALIDATION_SHARE
@@ -105,10 +106,12 @@ class Run:
                 self.output.save_state(trainer, self.elapsed)
 
         self.output.restore_best(trainer)
+        curves = Curves(self.output.path, trainer.episode, self.output.warn)
         try:
             for event in train():
                 self.elapsed = time.monotonic() - started
                 self.output.append(event, self.elapsed)
+                curves.add(event)
                 if isinstance(event, Validation):
                     self._keep(event)
                 ends = trainer.episode == spec.episodes or is_over()
@@ -121,6 +124,7 @@ class Run:
             finish()
             raise
         finally:
+            curves.close()
             self.output.close()
 
     def summary(self, stopped_by: str = "") -> list[str]:

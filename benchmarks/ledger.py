@@ -38,7 +38,7 @@ from unittest import mock
 from saltus.policy.catalogue import load_policy
 from saltus.policy.outcome import Limits
 from saltus.policy.planning import plan_stepwise
-from saltus.policy.portfolio import GOAL_BY_GOAL, GOAL_SEARCH, MEMBERS, RELAXED_SEARCH, SEARCH
+from saltus.policy.portfolio import DRAWN, GOAL_BY_GOAL, GOAL_SEARCH, MEMBERS, RELAXED_SEARCH, SEARCH
 from saltus.task import find_suite, load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,6 +89,7 @@ MECHANISMS = (
     Mechanism("roles", ("kernel/roles.*", "src/saltus/lookahead/roles*.py"), ("roles=8",), ("roles=none",)),
     Mechanism("32 better states end a tree", (), ("max_better=32",), ("max_better=none",)),
     Mechanism("at most 10,000 nodes for the network", (), ("max_encoded=10000",), ("max_encoded=none",)),
+    Mechanism(DRAWN, ("src/saltus/policy/drawn.py",), member=DRAWN),
     Mechanism(GOAL_BY_GOAL, ("src/saltus/policy/goal_by_goal.py",), member=GOAL_BY_GOAL),
     Mechanism(
         "objects put away",

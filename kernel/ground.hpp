@@ -3,6 +3,9 @@
 // Everything that looks at ground actions takes them from here: the relaxation and the search by relaxed
 // plans. Rules use only what never changes (types, static atoms, equality), so that they hold in every state, or what
 // can be reached from one state if nothing becomes false.
+//
+// Who asks: `lookahead/actions.py` (limits in `lookahead/values.py`) for dead ends and frozen goals, and
+// `policy/relaxed.py`.
 #pragma once
 
 #include <cstdint>

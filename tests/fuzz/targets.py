@@ -335,7 +335,7 @@ def contest_corpus() -> list[bytes]:
     names = ("aiw-ad", "iw-ad")
     candidates = [Candidate(name, "tiny", (f"lookahead.kind={name[:-3]}",), 1) for name in names]
     start = ContestState("problems", 1, ["layers=2"], Budget(600.0), candidates, list(names))
-    later = ContestState("problems", 1, [], Budget(90.0, "episodes"), candidates, ["iw-ad"], used=40.0, winner="iw-ad")
+    later = ContestState("problems", 1, [], Budget(90.0), candidates, ["iw-ad"], used=40.0, winner="iw-ad")
     later.rounds.append(Round("halving", dict.fromkeys(names, 20.0), list(names), ["aiw-ad"], ["iw-ad: 3 of 4"]))
     later.finished, later.failed, later.reason = ["iw-ad"], {"aiw-ad": "out of memory"}, "most solved"
     return [json.dumps({"version": 1, **asdict(state)}, indent=2).encode() for state in (start, later)]

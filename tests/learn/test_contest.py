@@ -658,7 +658,7 @@ def test_ipc_learn_writes_every_better_policy(
 ) -> None:
     """Its final is played on small problems: policies that have hardly been trained need long for others."""
     final = small_tasks("blocksworld", 2)
-    monkeypatch.setattr("saltus.learn.contest_opening.final_tasks", lambda *arguments: final)
+    monkeypatch.setattr("saltus.learn.larger.Maker.final", lambda maker: final)
     problems = [str(path) for path in sorted((suite / "training").glob("*.pddl"))[:3]]
     arguments = ["ipc-learn", str(tmp_path / "dk"), str(suite / "domain.pddl"), "--time-limit", "30s"]
     assert command([*arguments, *problems, *short("lookahead.kind=aiw", "play.dead_ends=true")]) == 0

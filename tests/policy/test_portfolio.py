@@ -18,6 +18,7 @@ from saltus.policy import Admissible, GoalCountPolicy, JumpSearch
 from saltus.policy.greedy import GreedyRollout
 from saltus.policy.portfolio import (
     COUNTS,
+    DRAWN,
     GOAL_BY_GOAL,
     GOAL_SEARCH,
     GREEDY,
@@ -156,20 +157,20 @@ def test_who_joins_when() -> None:
     portfolio = Portfolio(scene_of(lamps(5), Confused(), goal_policy))
     assert joined(portfolio) == [GREEDY]
     portfolio.join(ended=False)
-    assert joined(portfolio) == [GREEDY, GOAL_BY_GOAL, RELAXED_SEARCH]
+    assert joined(portfolio) == [GREEDY, GOAL_BY_GOAL, RELAXED_SEARCH, DRAWN]
     first = portfolio.searcher(GOAL_BY_GOAL)
     portfolio.join(ended=False)
     assert portfolio.searcher(GOAL_BY_GOAL) is first
     portfolio.join(ended=True)
     portfolio.leave(GREEDY)
-    assert joined(portfolio) == [SEARCH, GOAL_BY_GOAL, GOAL_SEARCH, RELAXED_SEARCH]
+    assert joined(portfolio) == [SEARCH, GOAL_BY_GOAL, GOAL_SEARCH, RELAXED_SEARCH, DRAWN]
 
 
 def test_who_has_nothing_to_do_stays_away() -> None:
     """With one goal there is nothing to play goal by goal; without a goal policy there is no search by goals."""
     portfolio = Portfolio(scene_of(lamps(1), Confused()))
     portfolio.join(ended=True)
-    assert joined(portfolio) == [GREEDY, SEARCH, RELAXED_SEARCH]
+    assert joined(portfolio) == [GREEDY, SEARCH, RELAXED_SEARCH, DRAWN]
 
 
 def test_those_who_join_have_nothing_to_make_up_for() -> None:
@@ -179,10 +180,10 @@ def test_those_who_join_have_nothing_to_make_up_for() -> None:
         portfolio.step()
     portfolio.join(ended=False)
     names = [moved[0] for _ in range(8) if (moved := portfolio.step()) is not None]
-    assert {GREEDY, GOAL_BY_GOAL} == set(names)
+    assert {GREEDY, GOAL_BY_GOAL, DRAWN} == set(names)
     portfolio.join(ended=True)
     names = [moved[0] for _ in range(12) if (moved := portfolio.step()) is not None]
-    assert {GREEDY, SEARCH, GOAL_BY_GOAL} == set(names)
+    assert {GREEDY, SEARCH, GOAL_BY_GOAL, DRAWN} == set(names)
     assert abs(names.count(GREEDY) - names.count(SEARCH)) <= 1
 
 

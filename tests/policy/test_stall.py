@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.policy.test_planning import Named, last, roads
+from tests.policy.test_planning import SEARCH_ALONE, Named, last, roads
 
 from saltus.policy import GoalCountPolicy, Limits, Outcome, Progress, plan_stepwise
 from saltus.policy.planning import NO_LIMITS
@@ -139,7 +139,7 @@ def test_a_search_after_a_stall_reaches_every_state(monkeypatch: pytest.MonkeyPa
     """Without a goal in reach; the state at which the rollout was left is decided about, too."""
     patient(monkeypatch, 2)
     policy = Named(dict.fromkeys("abcdefg", -1.0))
-    end = last(policy, roads("a-b b-c c-d d-e e-f c-a", "a", "g"), search=True)
+    end = last(policy, roads("a-b b-c c-d d-e e-f c-a", "a", "g"), search=True, members=SEARCH_ALONE)
     assert (end.outcome, end.greedy_outcome) == (Outcome.FAILED, Outcome.STALLED)
     assert end.detail == "the search has exhausted all reachable states"
     assert sorted(policy.asked) == list("abcdef")

@@ -148,7 +148,7 @@ class _Search:
         return Found(tuple(before), best, decisions)
 
 
-def reachable_goal(draft: Draft, rules: Rules, task: Task) -> bool:
+def drop_unreachable_goals(draft: Draft, rules: Rules, task: Task) -> bool:
     """Whether the draft lost goals, those that cannot be reached even if nothing is deleted, and no rule broke."""
     relations = draft.relations
     mark = draft.mark()

@@ -2,7 +2,8 @@
 
 Takes the tasks of one domain. A given problem is the base; its lattices are stretched (`stretch.py`) and its objects
 are copied (`insert.py`) until the kinds that vary between the given problems have grown by a common factor. What a made
-problem must not break is learned from the given ones (`rules.py`). Its goal is shown to be reachable (`goals.py`).
+problem must not break is learned from the given ones (`rules.py`). Its goal is shown to be reachable by a plan
+(`goals.py`, `plans.py`), unless problems are wanted of which that need not be known (`unproven`).
 Everything random comes from one seed; effort is bounded by counts, never by time.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from saltus.errors import InputError, UnsupportedError
 from saltus.grow.costs import costs_are_known
 from saltus.grow.draft import Draft, Relations, substituted
-from saltus.grow.goals import Reached, goal_of_state, reachable_goal, walk
+from saltus.grow.goals import Reached, drop_unreachable_goals, goal_of_state, walk
 from saltus.grow.insert import Inserter
 from saltus.grow.join import can_join, join
 from saltus.grow.plans import Check, PlanFinder
@@ -161,7 +162,7 @@ class Grower:
         if not self._has_costs(task, check):
             self.ways.learn(way, proven=False)
             return None
-        if way == self.ways.first and reachable_goal(draft, self.rules, task):
+        if way == self.ways.first and drop_unreachable_goals(draft, self.rules, task):
             task = draft.to_task(task.name)
         state = task.initial_state
         is_bad = task.goal.holds(state) or is_dead_end(task, state, task.goal)
@@ -335,7 +336,7 @@ class Grower:
         task = self._named(draft)
         if not self._has_costs(task, check):
             return None
-        if not strict and reachable_goal(draft, self.rules, task):
+        if not strict and drop_unreachable_goals(draft, self.rules, task):
             task = draft.to_task(task.name)
         best: list[Reached] = []
         is_goal = not task.goal.holds(task.initial_state)

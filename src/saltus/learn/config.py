@@ -197,7 +197,7 @@ FIRST_KEYS = (
     *("lookahead.kind", "lookahead.free_moves", "encoding.kind", "model.embedding", "model.layers"),
     *("training.episodes", "training.learning_rate", "training.cost"),
 )
-"""What matters first; `saltus train --help` and the configuration reference show it."""
+"""What matters first: the configuration reference shows it, and `saltus train --help`, which has it written out."""
 
 Values = dict[str, dict[str, Any]]
 

@@ -5,6 +5,7 @@ costs. Learning (rewards, bounds, the value of dead ends, exploration) expects j
 divided by `scale`, the mean cost of a jump where the policy was trained. A constant per jump is added: otherwise many
 short jumps would be as good as one long jump, and jumps of free actions could go round in circles for nothing. Whatever
 adds costs to Q-values, such as the search around a policy, uses the policy's own `JumpCost`, which its file holds.
+`learn/experience.py` makes it.
 """
 
 from __future__ import annotations

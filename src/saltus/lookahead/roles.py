@@ -2,11 +2,12 @@
 
 Two objects have the same role if nothing but their names tells them apart: they have the same atoms (state, goal,
 static) once their own places are left blank. Exchanging them changes nothing, so the policy need not see them all. With
-`PlaySpec.roles = K`, the first K objects of every role are representatives; the others wait. Trees and graphs are
-made for a small task: the representatives, the atoms and goals about them alone, the same schemas. Its tree is then
-lifted: objects and atoms get their numbers in the whole task, goals that hold are counted there. Whatever objects wait,
-an action on the others is applicable in the small task exactly if it is in the whole one, and changes the same atoms,
-unless an effect or a condition quantifies over objects, or atoms are derived; such tasks are left alone.
+`PlaySpec.roles = K`, the first K objects of every role, by number, are representatives; the others wait, but never a
+constant (`kernel/roles.cpp` chooses). Trees and graphs are made for a small task: the representatives, the atoms and
+goals about them alone, the same schemas. Its tree is then lifted: objects and atoms get their numbers in the whole
+task, goals that hold are counted there. Whatever objects wait, an action on the others is applicable in the small task
+exactly if it is in the whole one, and changes the same atoms, unless an effect or a condition quantifies over objects,
+or atoms are derived; such tasks are left alone.
 
 An object that is picked up, delivered or used up has another role from then on, and one that has waited moves up.
 

@@ -111,7 +111,7 @@ def check_description(values: Mapping[str, Any]) -> PolicyDescription:
     if version == 1 and isinstance(values["lookahead"], dict):
         trees, play = split_older(values["lookahead"])
         values = {**values, "lookahead": trees, "play": play}
-    elif isinstance(values["play"], dict):
+    elif isinstance(values.get("play"), dict):
         values = {**values, "play": newer_play(values["play"])}
     encoding = read_section(EncodingSpec, values, "encoding")
     lookahead = read_section(TreeSpec, values, "lookahead")

@@ -91,7 +91,7 @@ class Figures:
     goal_search_decisions: int | None = declare(Kind.COUNT, "Decisions of the goal search next to it.")
     goal_by_goal_decisions: int | None = declare(Kind.COUNT, "Decisions of the policy with one missing goal at a time.")
     found_by: str | None = declare(
-        Kind.TEXT, "What found the first plan: greedy, goal by goal, search, goal search or relaxed search."
+        Kind.TEXT, "What found the first plan: greedy, drawn, goal by goal, search, goal search or relaxed search."
     )
     needless_actions: int | None = declare(Kind.COUNT, "Actions left out of the first plan: loops and redundant ones.")
     greedy_outcome: Outcome | None = declare(Kind.OUTCOME, "How the greedy rollout ended, even if a search followed.")

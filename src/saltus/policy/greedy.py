@@ -1,4 +1,4 @@
-"""Stage `policy`: the policy plays alone: a greedy rollout that knows when it is getting nowhere.
+"""Stage `policy`: the policy plays alone: a greedy rollout as a searcher, which ends once it has stalled.
 
 A searcher (`portfolio.py`). Where others may take over, it ends once it has stalled (`stall.py`), and its decisions are
 the first nodes of the search around the policy, unless they see a part of the goal only.

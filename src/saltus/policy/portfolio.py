@@ -1,10 +1,11 @@
 """Stage `policy`: who searches for a plan, and who goes next: a table, and one rule.
 
-A searcher does its work piece by piece: the greedy rollout, the policy goal by goal, the search around the policy, the
-search by goals, relaxed plans. The table `MEMBERS` says what a unit of each one's work counts, so that equal amounts
-take about the same time, and whether it joins the rollout as soon as that is in doubt or when it has ended. The rule is
-that of alternating open lists: the one with the least effort so far, the work that comes next included, goes next; of
-equals, the first. Work is counted rather than timed, so that plans do not depend on the machine.
+A searcher does its work piece by piece: the greedy rollout, others with drawn jumps, the policy goal by goal, the
+search around the policy, the search by goals, relaxed plans. The table `MEMBERS` says what a unit of each one's work
+counts, so that equal amounts take about the same time, and whether it joins the rollout as soon as that is in doubt or
+when it has ended. The rule is that of alternating open lists: the one with the least effort so far, the work that comes
+next included, goes next; of equals, the first. Work is counted rather than timed, so that plans do not depend on the
+machine.
 
 Another searcher is one class with the members of `Searcher`, and one line of the table.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from saltus.policy.admissible import Admissible
+from saltus.policy.drawn import DrawnRollouts
 from saltus.policy.goal_by_goal import Beginning, GoalByGoal
 from saltus.policy.greedy import GreedyRollout
 from saltus.policy.relaxed import RelaxedPlans
@@ -23,8 +25,9 @@ from saltus.policy.rollout import Decision, Policy
 from saltus.policy.search import JumpSearch, SearchAround
 from saltus.task import Action, Task
 
-GREEDY, GOAL_BY_GOAL, SEARCH, GOAL_SEARCH, RELAXED_SEARCH = (
+GREEDY, DRAWN, GOAL_BY_GOAL, SEARCH, GOAL_SEARCH, RELAXED_SEARCH = (
     "greedy",
+    "drawn",
     "goal by goal",
     "search",
     "goal search",
@@ -83,7 +86,7 @@ class Member:
 
     name: str
     weight: float
-    """Effort of a unit of work: on a CPU, equal effort takes about equal time."""
+    """Effort of a unit of work: on a CPU, equal effort takes about equal time. Twice the weight: half the work."""
     make: Callable[[Scene], Searcher | None]
     """The searcher; None if there is nothing that it could do."""
     waits: bool = True
@@ -120,6 +123,10 @@ def _goal_search(scene: Scene) -> Searcher | None:
     return SearchAround(search)
 
 
+def _drawn(scene: Scene) -> Searcher:
+    return DrawnRollouts(scene.policy, scene.task, scene.tested)
+
+
 def _relaxed_plans(scene: Scene) -> Searcher:
     return RelaxedPlans(scene.task, scene.expired)
 
@@ -129,6 +136,7 @@ MEMBERS = (
     Member(GOAL_BY_GOAL, 1.0, _goal_by_goal, waits=False, lead=4.0),
     Member(GOAL_SEARCH, 0.1, _goal_search),
     Member(RELAXED_SEARCH, 1e-4, _relaxed_plans, waits=False),
+    Member(DRAWN, 1.0, _drawn, waits=False),
 )
 """Who joins the greedy rollout, whose states count 1."""
 

@@ -178,12 +178,14 @@ def play(
     goal: Goal | None = None,
     state: State | None = None,
     tested: Admissible | None = None,
+    chooser: Chooser | None = None,
     explorer: Boltzmann | None = None,
 ) -> Rollout:
     """A rollout of a policy that plays a task by its own rules, from a state (default: the initial state) to a goal
     (default: the task's).
 
-    `tested` is what has been tested before in the task; dead ends are those of its goal. An `explorer` draws the jumps,
+    `tested` is what has been tested before in the task; dead ends are those of its goal. A `chooser` orders candidates
+    in another way than by their Q-values alone. An `explorer` draws the jumps,
     with all goals in sight: then no goal is taken for its own sake, and the rollout goes into dead ends and ends there,
     to learn from them.
     """
@@ -193,7 +195,7 @@ def play(
     return Rollout(
         task,
         start,
-        explorer or Greedy(),
+        explorer or chooser or Greedy(),
         Admissible(task, whole, spec, explores=explorer is not None, tested=tested),
         take_goals=spec.take_goals and explorer is None,
         goals_in_sight=GoalsInSight.of(spec, whole, start) if explorer is None else None,

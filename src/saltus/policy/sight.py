@@ -59,7 +59,7 @@ class GoalsInSight:
 
     @classmethod
     def of(cls, spec: PlaySpec, whole: Goal, state: State) -> GoalsInSight | None:
-        """For a policy with this lookahead; None if it sees all goals."""
+        """For a policy that plays so; None if it sees all goals."""
         if spec.goals_in_sight is None or whole.impossible:
             return None
         return cls(whole, spec.goals_in_sight, state)

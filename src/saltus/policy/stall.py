@@ -1,4 +1,4 @@
-"""Stage `policy`: whether a greedy rollout still makes progress.
+"""Stage `policy`: whether a greedy rollout still makes progress; the numbers are in `values.py`.
 
 Goals and values of a rollout's decisions in; out: whether it has stalled, and at which decisions it was best. A
 decision is a new best if more goals hold than ever before in the rollout, or if the policy's own estimate of the cost
@@ -64,7 +64,7 @@ class Stall:
 
     @property
     def has_stalled(self) -> bool:
-        """Whether more decisions than the patience allows have come since the last new best."""
+        """Whether as many decisions as the patience allows have come since the last new best."""
         return self.stretch >= self.patience
 
     @property

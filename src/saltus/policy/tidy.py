@@ -33,7 +33,8 @@ Numbers = NDArray[np.int32]
 def tidied(task: Task, actions: Sequence[Action]) -> list[Action]:
     """The plan without loops and redundant actions; `actions` must be a valid plan.
 
-    With conditional effects, formulas or derived atoms, only short plans change.
+    With conditional effects, formulas or derived atoms, only plans of up to 150 actions change. Planning calls it if
+    others may join the rollout and some time is left.
     """
     if not _is_plain(task) and len(actions) > 150:
         return list(actions)

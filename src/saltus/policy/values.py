@@ -25,7 +25,11 @@ MARGIN = 0.5
 
 IN_DOUBT = 50
 """Jumps without a new best after which others play next to the rollout. Rollouts that succeed by themselves hardly ever
-make as many (`stall.py`)."""
+make as many (`PATIENCE_PER_OBJECT`)."""
+
+TEMPERATURES = (0.1, 0.3)
+"""Of the draws of further rollouts, in turns: jumps whose values differ by less than a tenth of a jump are about as
+likely as each other, or by less than a third of one."""
 
 # -- candidates ------------------------------------------------------------------------------------------------------
 

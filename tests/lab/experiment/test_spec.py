@@ -140,7 +140,7 @@ def test_jobs_get_what_the_file_says(folder: Path) -> None:
     single, contest = by_name["iw-ad"], by_name["recipe"]
     assert (single["seconds"], single["threads"], single["device"], single["seed"]) == (480.0, 2, "cuda", 1)
     assert single["settings"][-1] == "training.episodes=20"
-    assert (contest["amount"], contest["slots"], contest["threads"]) == (3600.0, 8, 16)
+    assert (contest["seconds"], contest["slots"], contest["threads"]) == (3600.0, 8, 16)
     assert contest["settings"] == ("training.batch=4",)  # not those for every run
 
 

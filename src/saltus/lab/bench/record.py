@@ -18,7 +18,7 @@ from saltus.errors import ConfigurationError, InputError, Position, shorten
 from saltus.files import parse_object
 from saltus.policy.figures import FIGURES, Figures, Kind, declarations, declare
 from saltus.policy.outcome import Limits, Outcome
-from saltus.policy.portfolio import GOAL_BY_GOAL, GOAL_SEARCH, RELAXED_SEARCH, SEARCH
+from saltus.policy.portfolio import DRAWN, GOAL_BY_GOAL, GOAL_SEARCH, RELAXED_SEARCH, SEARCH
 from saltus.process import PlanJob, PlanResult
 
 FORMAT = "saltus-record"
@@ -95,7 +95,7 @@ class Record(Figures):
     @property
     def by_search(self) -> bool:
         """Whether it took more than the greedy rollout to find the plan: a search, or the policy goal by goal."""
-        return self.found_by in (SEARCH, GOAL_SEARCH, RELAXED_SEARCH, GOAL_BY_GOAL)
+        return self.found_by in (DRAWN, SEARCH, GOAL_SEARCH, RELAXED_SEARCH, GOAL_BY_GOAL)
 
     @property
     def unexplained(self) -> bool:

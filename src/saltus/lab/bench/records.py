@@ -6,7 +6,7 @@ the rest of the file counts. A file without a single record, another format and 
 Writing loses nothing: a record is written whole and synced to the disk. A process killed in between leaves at most half
 a line at the end, which is dropped when the file is opened again; a whole record that only lacks its end of line is
 kept. Anything else that is not a record, or not the beginning of one, is an error, and the file stays as it is. A lock
-keeps two benchmarks from writing to the same file.
+keeps two benchmarks from writing to the same file. Which trials are left: `benchmark.run_trials`.
 """
 
 from __future__ import annotations

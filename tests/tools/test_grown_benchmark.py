@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
-from tests.conftest import ROOT
+from tests.scripts import script
 
 from saltus.domains import generate_sizes
 from saltus.domains.generated import generated_task
@@ -22,14 +19,7 @@ DOMAIN = generated_task("ferry", "training").domain
 @pytest.fixture(scope="module")
 def grown() -> ModuleType:
     """The script as a module."""
-    path: Path = ROOT / "benchmarks" / "grown.py"
-    spec = importlib.util.spec_from_file_location("grown_benchmark", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/grown.py")
 
 
 def ferry(cars: int, locations: int, seed: int = 0) -> Task:

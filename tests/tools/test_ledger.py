@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from tests.conftest import ROOT
+from tests.scripts import script
 
 from saltus.policy.catalogue import POLICIES
 from saltus.policy.portfolio import MEMBERS
@@ -19,13 +18,7 @@ from saltus.policy.portfolio import MEMBERS
 @pytest.fixture(scope="module")
 def ledger() -> ModuleType:
     """The script as a module."""
-    spec = importlib.util.spec_from_file_location("ledger", ROOT / "benchmarks" / "ledger.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ledger"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/ledger.py")
 
 
 def test_every_mechanism_can_be_switched_and_has_its_files(ledger: ModuleType) -> None:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from tests.conftest import ROOT
+from tests.scripts import script
 
 
 @pytest.fixture(scope="module")
 def mutate() -> ModuleType:
     """The script as a module."""
-    spec = importlib.util.spec_from_file_location("mutate", ROOT / "tools" / "mutate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["mutate"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script("tools/mutate.py")
 
 
 PYTHON = '''"""A text with 3 and ==."""

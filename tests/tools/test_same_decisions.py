@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from types import ModuleType
 
 import pytest
-from tests.conftest import ROOT
+from tests.scripts import script
 
 from saltus.policy.catalogue import bundled_policies
 
@@ -17,13 +15,7 @@ pytestmark = pytest.mark.kernel
 @pytest.fixture(scope="module")
 def benchmark() -> ModuleType:
     """The script as a module."""
-    spec = importlib.util.spec_from_file_location("same_decisions", ROOT / "benchmarks" / "same_decisions.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/same_decisions.py")
 
 
 @pytest.mark.parametrize("name", sorted(bundled_policies()))

@@ -174,15 +174,16 @@ def _with_negation(task: Task) -> _kernel.GroundActions | None:
     return rules if rules is not None and rules.complete else None
 
 
+_NEGATED = PerObject(_with_negation)
+"""Ground actions that can also make atoms false, of tasks that are small and need that."""
+
+
 def _whole(task: Task) -> _kernel.GroundActions:
     return _kernel.GroundActions(kernel_task(task), DEAD_END_WORK, "actions")
 
 
 _WHOLE = PerObject(_whole)
 """Ground actions of every task, with what they delete."""
-
-_NEGATED = PerObject(_with_negation)
-"""Ground actions that can also make atoms false, of tasks that are small and need that."""
 
 
 def is_dead_end(

@@ -2,8 +2,8 @@
 
 Where many goals hinder each other, one unlucky jump may shut off a goal, which shows long after it. Values of a policy
 differ little among jumps that are about as good, so a rollout that draws among these is another try, hardly worse than
-the greedy one. A searcher (`portfolio.py`): try after try, each given up once it is in doubt. Draws come from the
-number of the try alone: the same call gives the same plan.
+the greedy one. A searcher (`portfolio.py`): try after try, each given up after as many jumps without more goals as put
+a rollout in doubt. Draws come from the number of the try alone: the same call gives the same plan.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 
 from saltus.policy.admissible import Admissible
 from saltus.policy.choose import Boltzmann
-from saltus.policy.rollout import Decision, Policy, play
+from saltus.policy.greedy import GreedyRollout
+from saltus.policy.rollout import Decision, Policy
 from saltus.policy.stall import Stall
 from saltus.policy.values import IN_DOUBT, TEMPERATURES
 from saltus.task import Action, Task
@@ -42,17 +43,13 @@ class DrawnRollouts:
                 return
 
     def _try(self, chooser: Boltzmann) -> Iterator[Decision]:
-        rollout = play(self.policy, self.task, tested=self.tested, chooser=chooser)
-        actions: list[Action] = []
-        stall = Stall.of(self.task)
-        while rollout.ending is None and stall.stretch < IN_DOUBT:
-            decision = self.policy.decide([rollout.situation])[0]
+        """One rollout, as long as it reaches more goals than before now and then."""
+        rollout, stall = GreedyRollout(self.policy, self.task, self.tested, chooser=chooser), Stall.of(self.task)
+        for decision in rollout.run():
             self.work += len(decision.tree)
-            step = rollout.advance(decision)
-            actions += [] if step is None else step.actions
-            goals = self.task.goal.count(rollout.state)
-            self.goals = max(self.goals, goals)
-            stall.see(goals, -np.inf)
-            if step is not None and step.solved:
-                self.solution = actions
+            self.goals = max(self.goals, rollout.goals)
+            self.solution = rollout.solution
             yield decision
+            stall.see(rollout.goals, -np.inf)
+            if stall.stretch >= IN_DOUBT:
+                return

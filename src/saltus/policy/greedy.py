@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 
 from saltus.policy.admissible import Admissible
+from saltus.policy.choose import Chooser
 from saltus.policy.rollout import Decision, Ending, Policy, play
 from saltus.policy.search import Change, JumpSearch, SearchNode
 from saltus.policy.stall import Stall
@@ -20,11 +21,20 @@ from saltus.task import Action, State, Task
 class GreedyRollout:
     """A rollout, decision by decision."""
 
-    def __init__(self, policy: Policy, task: Task, tested: Admissible, search: JumpSearch | None = None) -> None:
-        """`search` takes the rollout's decisions as its first nodes; without one, the rollout never stalls."""
+    def __init__(
+        self,
+        policy: Policy,
+        task: Task,
+        tested: Admissible,
+        search: JumpSearch | None = None,
+        *,
+        chooser: Chooser | None = None,
+    ) -> None:
+        """`search` takes the rollout's decisions as its first nodes; without one, the rollout never stalls. With a
+        `chooser` it is not greedy."""
         self.policy = policy
         self.task = task
-        self.rollout = play(policy, task, tested=tested)
+        self.rollout = play(policy, task, tested=tested, chooser=chooser)
         self.search = search
         self.stall = Stall.of(task)
         self.actions: list[Action] = []
